@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.tables import Refusals, source_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.sample_schemas import sample_names, sample_schema
-from ticdc_emit.tso import physical_ms
 
 pytestmark = pytest.mark.spark
 
@@ -244,25 +242,3 @@ def test_a_stream_is_made_of_the_same_changes(spark: Any, tmp_path: Path) -> Non
         query.stop()
     batch = generate(spark, "orders", rows=250, seed=5).mixed().collect()
     assert sorted(map(repr, batches)) == sorted(map(repr, batch))
-
-
-@pytest.mark.slow
-def test_live_changes_come_when_they_commit(spark: Any, tmp_path: Path) -> None:
-    came: list[tuple[float, int]] = []
-
-    def keep(df: Any, number: int) -> None:
-        rows = df.select("commit_ts").collect()
-        came.extend((time.time(), commit_ts) for (commit_ts,) in rows)
-
-    began = time.time()
-    stream = generate_stream(spark, "sysbench", live=True, rate=50.5, rows=150, seed=5)
-    query = stream.changes.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path)).start()
-    try:
-        while len(came) < 150 and query.isActive:
-            query.awaitTermination(1)
-    finally:
-        query.stop()
-    stamps = sorted(commit_ts for _, commit_ts in came)
-    assert len(stamps) == 150
-    assert all(physical_ms(commit_ts) / 1000 <= at for at, commit_ts in came)
-    assert physical_ms(stamps[0]) / 1000 >= began - 0.001

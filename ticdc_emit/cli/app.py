@@ -413,7 +413,6 @@ class Serve(TrafficOptions, OutputOptions):
         metavar="FILE.sql",
         autocompletion=complete_schema,
     )
-    on_spark: bool = on_spark_option(TIME)
     protocol: str | None = protocol_option("Default: the changefeed file's, else canal-json.")
     enable_tidb_extension: bool = option(
         "Write TiDB's extension fields, as with enable-tidb-extension=true in a sink URI.",

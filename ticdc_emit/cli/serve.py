@@ -8,8 +8,7 @@ changefeed file says otherwise. For programs, each of these is one JSON object o
 schema, when they can connect).
 
 Kafka is librdkafka's mock cluster in this process, or a real broker as a child process (``cli/served_kafka.py``). Live
-traffic is made in this process, so that the first message is there in about a second; above the rate that it keeps up
-with, and on request, Spark makes it.
+traffic is made in this process, so that the first message is there in about a second.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +26,8 @@ from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
 from ticdc_emit.cli.consumer_settings import Served, print_settings, settings_record
-from ticdc_emit.cli.options import TrafficOptions
 from ticdc_emit.cli.schema_sql import in_tidb_sql
 from ticdc_emit.cli.served_kafka import ServedKafka, Server
-from ticdc_emit.cli.session import MOST_LIVE_RATE, runs_here
 from ticdc_emit.cli.signals import stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.document import read_document
@@ -77,14 +74,8 @@ def _token(options: Serve) -> Secret[str] | None:
     return token
 
 
-def _check_controlled(settings: Settings, *, is_here: bool) -> None:
+def _check_controlled(settings: Settings) -> None:
     """Raise :class:`~ticdc_emit.errors.ConfigError` for traffic that the control API cannot start and stop."""
-    if not is_here:
-        raise ConfigError(
-            "Spark makes this traffic, and the control API cannot start and stop it",
-            remedy=f"Leave --on-spark out, and give --rate up to {MOST_LIVE_RATE:,}",
-            option="control",
-        )
     if settings.redelivery or settings.lag:
         raise ConfigError(
             "with the control API, no message comes again or late by itself",
@@ -108,11 +99,10 @@ def run(kafka: ServedKafka, options: Serve) -> int:
     live, text = None, None
     if options.schema is not None:
         text = _schema_text(options.schema, options.schema_dialect)
-        is_here = runs_here(settings.rate, MOST_LIVE_RATE, options)
         if control is not None:
-            _check_controlled(settings, is_here=is_here)
-        live = _planned(text, settings, feed) if is_here else None
-    tables = () if text is None else _tables(feed, text, settings.tables if live is None else live.tables)
+            _check_controlled(settings)
+        live = _planned(text, settings, feed)
+    tables = () if text is None or live is None else _tables(feed, text, live.tables)
     with ExitStack() as stack:
         ready = stack.enter_context(_ready_file(options.ready_file))
         registry = EmbeddedRegistry(port=server.registry_port, host=server.host)
@@ -149,8 +139,6 @@ def run(kafka: ServedKafka, options: Serve) -> int:
 
         if not as_json:
             say("Ctrl-C ends it")
-        if text is not None and live is None:
-            return _send_on_spark(options, feed_at, here, registry.url, begin)
         stop = stack.enter_context(stopped_by_interrupt("batch" if live else "second", quiet=True))
         if live is None or control is not None:
             ready(record)
@@ -260,20 +248,6 @@ def _sink(feed: ChangefeedConfig, server: Server) -> Sink:
     sink = sink_for(feed)
     assert isinstance(sink, KafkaSink)
     return replace(sink, admin_api=not server.is_embedded, one_request_at_a_time=True)
-
-
-def _send_on_spark(
-    options: Serve, feed_at: _Feed, here: str, registry: str, on_begin: Callable[[RunReport], object]
-) -> int:
-    from ticdc_emit.cli import generate
-    from ticdc_emit.cli.app import Generate
-
-    given = {each.name: getattr(options, each.name) for each in fields(TrafficOptions)}
-    given |= {"schema": options.schema, "rate": options.rate or _DEFAULT_RATE, "as_json": options.as_json}
-    wanted = Generate(
-        **given, live=True, endless=True, on_spark=True, sink_uri=feed_at.uri(here), schema_registry=registry
-    )
-    return generate.run(wanted, changefeed=feed_at.changefeed, on_begin=on_begin)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from ticdc_emit.java import short_lived_jvm
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ticdc_emit.cli.app import Emit, Generate, Serve
+    from ticdc_emit.cli.app import Emit, Generate
 
 
 _TRACEBACK = "Traceback (most recent call last):"
@@ -179,22 +179,15 @@ MOST_ROWS_HERE = 500_000
 MOST_BYTES_HERE = 16 * 1024 * 1024
 """The same for files whose rows are not counted yet."""
 
-MOST_LIVE_RATE = 5_000
-"""Up to this number of live row changes per second, this process keeps up with the clock, whatever the protocol: tables
-of a hundred columns take half of a core then (``tests/scale/live_rates.py``).
-"""
-
-
 _BATCH_ROWS = 10_000
 
 
-def runs_here(amount: float | None, most: float, options: Emit | Generate | Serve) -> bool:
+def runs_here(amount: float | None, most: float, options: Emit | Generate) -> bool:
     """Return whether a command runs in this process: ``--on-spark`` and ``--spark`` choose Spark.
 
-    ``amount``: its rows or bytes, of live traffic its rows per second, ``None`` for another stream.
+    ``amount``: its rows or bytes, ``None`` for a stream.
     """
-    chosen = options.on_spark or bool(getattr(options, "spark", None))
-    return amount is not None and amount <= most and not chosen
+    return amount is not None and amount <= most and not options.on_spark and not options.spark
 
 
 def spark_for(

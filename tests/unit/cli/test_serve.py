@@ -20,8 +20,6 @@ from child import exit_code
 from documented import ROOT, blocks_of
 from rich.console import Console
 
-from ticdc_emit.cli import generate
-from ticdc_emit.cli.app import Generate
 from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_settings, settings_record
 from ticdc_emit.cli.served_kafka import Server
 from ticdc_emit.config import load_changefeed
@@ -435,28 +433,6 @@ def test_it_imports_neither_spark_nor_pandas(tmp_path: Path) -> None:
     }  # of one that is looked for, nothing else comes
     assert {"pyarrow", "confluent_kafka"} <= packages
     assert not packages & {"pyspark", "pandas", "hypothesis", "httpx", "sqlglot", "fastavro"}
-
-
-@pytest.mark.parametrize("option", [[], ["--enable-tidb-extension"], ["--config", "CONFIG"]])
-def test_much_traffic_is_made_by_spark_with_the_options_of_the_command(
-    option: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    given: list[Any] = []
-    monkeypatch.setattr(generate, "run", lambda wanted, **more: given.extend((wanted, more["changefeed"])) or 0)
-    (tmp_path / "feed.toml").write_text("[sink.kafka-config]\npartition-num = 7\n")
-    option = [each.replace("CONFIG", str(tmp_path / "feed.toml")) for each in option]
-    settings = ("--schema", "bank", "--rate", "70000", "--seed", "3", "--updates", "1")
-    assert exit_code("serve", *settings, "--port", "0", "--registry-port", "0", *option) == 0
-    wanted: Generate = given[0]
-    feed = load_changefeed(str(wanted.sink_uri), given[1])
-    assert feed.codec.enable_tidb_extension is ("--enable-tidb-extension" in option)
-    assert feed.codec.protocol.value == "canal-json"
-    assert feed.kafka.partition_num == (7 if "--config" in option else None)
-    made = wanted.settings(rows=wanted.most_rows)
-    assert (made.rows, made.rate, made.seed, made.updates, wanted.live) == (None, 70_000, 3, 1, True)
-    given.clear()
-    assert exit_code("serve", "--schema", "bank", "--on-spark", "--port", "0", "--registry-port", "0") == 0
-    assert given[0].rate == 100
 
 
 def test_a_broker_formats_its_folder_before_the_modules_of_the_traffic_are_imported() -> None:

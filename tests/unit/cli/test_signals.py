@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_emit.testing.addresses import free_ports
-
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 _ENDS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
@@ -84,16 +82,6 @@ def test_while_following(tmp_path: Path, number: int, code: int, said: str) -> N
 
 
 @pytest.mark.parametrize(("number", "code", "said"), [(signal.SIGINT, 0, "interrupted"), _ENDS[1]])
-def test_while_serve_starts_spark(number: int, code: int, said: str) -> None:
-    """Ctrl-C is the usual end of ``serve``, also before its traffic begins."""
-    port, registry = map(str, free_ports(2))
-    ports = ("--port", port, "--registry-port", registry)
-    done = interrupted_at("pyspark.java_gateway", number, "serve", "--schema", "bank", "--on-spark", *ports)
-    assert f"kcat -b 127.0.0.1:{port} -t bank_accounts -C" in done.stdout
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (code, f"ticdc-emit: {said}")
-
-
-@pytest.mark.parametrize(("number", "code", "said"), [(signal.SIGINT, 0, "interrupted"), _ENDS[1]])
 def test_while_serve_starts_kafka(number: int, code: int, said: str) -> None:
     ports = ("--port", "0", "--registry-port", "0")
     done = interrupted_at("ticdc_emit.testing.kafka_gateway", number, "serve", "--schema", "bank", *ports)
@@ -102,7 +90,7 @@ def test_while_serve_starts_kafka(number: int, code: int, said: str) -> None:
 
 def test_endless_traffic_that_is_interrupted_early(tmp_path: Path) -> None:
     uri = f"jsonl://{tmp_path}?protocol=simple"
-    arguments = ["generate", "--schema", "bank", "--live", "--endless", "--on-spark", "--sink-uri", uri]
+    arguments = ["generate", "--schema", "bank", "--stream", "--endless", "--sink-uri", uri]
     done = interrupted_at("pyspark.java_gateway", signal.SIGINT, *arguments)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "ticdc-emit: interrupted")
 

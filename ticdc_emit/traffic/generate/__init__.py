@@ -60,19 +60,17 @@ def generate_stream(
     schema: str | Path,
     *,
     rows: int | None = None,
-    live: bool = False,
     rows_per_batch: int = 50_000,
     **settings: Unpack[TrafficOptions],
 ) -> TrafficStream:
     """Return the changes of :func:`generate` as a streaming DataFrame. Each is computed from its offset alone.
 
-    It runs as fast as possible, with ``rows_per_batch`` in each micro-batch. ``live``: a change is sent when the wall
-    clock reaches its commit time, at ``rate`` from ``start`` on (default: now). Changes that were due before the query
-    runs are sent first, ``rows_per_batch`` at a time. A restart must give the same ``start``. ``rows``: the number of
-    changes; ``None``: no end (DDL needs an end). The query continues with empty batches until it is stopped.
+    It runs as fast as possible, or at the pace of the query's trigger, with ``rows_per_batch`` in each micro-batch. A
+    restart must give the same ``start``. ``rows``: the number of changes; ``None``: no end (DDL needs an end). The
+    query continues with empty batches until it is stopped.
     """
     own = Settings.of("generate_stream", rows, settings)
-    return stream_on_spark(spark, schema, own, live=live, rows_per_batch=rows_per_batch)
+    return stream_on_spark(spark, schema, own, rows_per_batch=rows_per_batch)
 
 
 def generate_arrow(schema: str | Path, *, rows: int, **settings: Unpack[TrafficOptions]) -> ArrowTraffic:

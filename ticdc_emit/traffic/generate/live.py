@@ -3,7 +3,7 @@
 In: the settings of generated traffic, and moments as TSO. Out: :class:`LiveTraffic`, whose changes and DDL due by a
 moment are Arrow in the typed form, table by table, and :func:`send_live`, which sends them through a changefeed. A
 change is the function of the plan and its number that it is in every other form of generated traffic, so the same seed
-and start give the same changes as ``generate_stream(live=True)``. Only :meth:`LiveTraffic.pause` and
+and start give the same changes. Only :meth:`LiveTraffic.pause` and
 :meth:`LiveTraffic.resume` give changes other times; the rows and their order stay.
 
 A transaction is due as a whole at its commit_ts, and its changes come together. So all that is at or before a moment

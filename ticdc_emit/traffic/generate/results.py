@@ -6,9 +6,8 @@ In: a :class:`~ticdc_emit.traffic.generate.changes.TrafficPlan` and its changes.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -26,7 +25,6 @@ from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.traffic.generate.changes import TableChanges, TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.settings import Settings, require_zone
 from ticdc_emit.traffic.sample_schemas import schema_text
-from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -206,24 +204,13 @@ def stream_on_spark(
     schema: str | Path,
     settings: Settings,
     *,
-    live: bool = False,
     rows_per_batch: int = 50_000,
 ) -> TrafficStream:
-    """Return the changes as a streaming DataFrame, ``rows_per_batch`` in each micro-batch.
-
-    ``live``: a change comes when the wall clock reaches its commit time, from now on if the settings have no start.
-    """
+    """Return the changes as a streaming DataFrame, ``rows_per_batch`` in each micro-batch."""
     refuse_endless_ddl(settings)
-    if live and settings.start is None:
-        settings = replace(settings, start=compose(time.time_ns() // 1_000_000))
     plan = plan_traffic(schema_text(schema), settings)
-    if live:
-        from ticdc_emit.traffic.generate.live_numbers import live_numbers
-
-        numbers = live_numbers(spark, plan.clock, plan.rows, rows_per_batch)
-    else:
-        source = spark.readStream.format("rate-micro-batch").option("numPartitions", _STREAM_TASKS)
-        numbers = source.option("rowsPerBatch", rows_per_batch).load()
+    source = spark.readStream.format("rate-micro-batch").option("numPartitions", _STREAM_TASKS)
+    numbers = source.option("rowsPerBatch", rows_per_batch).load()
     if plan.rows is not None:
         numbers = numbers.filter(f"value < {plan.rows}L")
     changes = _mixed_frame(numbers.select("value"), plan)
