@@ -8,6 +8,7 @@ Only the package of the protocol that is needed is imported.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -78,14 +79,8 @@ def _recognizers() -> dict[str, list[Recognizer]]:
 def guess_protocol(message: Message) -> str | None:
     """Return the name of the only protocol whose reader takes the message; ``None`` if no reader does."""
     for name, recognizers in _recognizers().items():
-        if any(_recognizes(read, message) for read in recognizers):
-            return name
+        for read in recognizers:
+            with suppress(DecodeError):
+                read(message.key, message.value)
+                return name
     return None
-
-
-def _recognizes(read: Recognizer, message: Message) -> bool:
-    try:
-        read(message.key, message.value)
-    except DecodeError:
-        return False
-    return True

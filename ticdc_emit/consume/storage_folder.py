@@ -35,7 +35,7 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.protocols.consumer_tables import Lookup, Tables
-from ticdc_emit.protocols.decoder import EventReader, Part
+from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.events import (
     BootstrapEvent,
     DdlEvent,
@@ -393,9 +393,6 @@ class StoredEvents(EventReader):
     def stored_at(self, key: bytes | None) -> str:
         place = (key or b"").decode(errors="replace")
         return place if "/" in place or place == METADATA else ""
-
-    def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
-        return ((key, value),)
 
     def records(self, data: bytes) -> Iterator[bytes]:
         return self._rows.records(data)

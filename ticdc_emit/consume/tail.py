@@ -183,13 +183,11 @@ class Tail:
         shown = after if after is not None else before or {}
         key = own or {name: shown[name] for name in names if name in shown}
         old, new = before or {}, after or {}
-        if event.op == "update" and before is not None and not key:
-            old = {name: old[name] for name in new if name in old and old[name] != new[name]}  # all columns are shown
-        elif event.op == "update" and before is not None:
-            changed = [name for name in new if name in old and old[name] != new[name]]
-            old, new = {name: old[name] for name in changed}, {name: new[name] for name in changed}
+        if event.op == "update" and before is not None:
+            old = {name: old[name] for name in new if name in old and old[name] != new[name]}
+            new = {name: new[name] for name in old} if key else new  # without a key, all columns are shown
         else:
-            old, new = _without(old, key), _without(new, key)
+            old, new = ({name: each[name] for name in each if name not in key} for each in (old, new))
         if event.op == "delete":
             new = {}
         return TailLine(
@@ -206,14 +204,9 @@ class Tail:
 
     def _text(self, event: RowEvent, image: Image | None) -> dict[str, Any] | None:
         try:
-            values: dict[str, Any] | None = self._reader.image(event, image, None)
+            return self._reader.image(event, image, None)
         except UnknownTableError:  # Simple: no message has shown the types yet
-            return (
-                None
-                if image is None
-                else {name: value if value is None else str(value) for name, value in image.items()}
-            )
-        return values
+            return {name: value if value is None else str(value) for name, value in (image or {}).items()}
 
 
 def _control(message: Message, event: Event) -> TailLine:
@@ -227,10 +220,6 @@ def _claim_text(event: RowEvent) -> str:
     if not event.handle_key_only:
         return ""
     return f"(handle key only; the rest is in {event.claim_check})" if event.claim_check else "(handle key only)"
-
-
-def _without(image: Mapping[str, Any], key: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in image.items() if name not in key}
 
 
 def _column_text(name: str, old: Any, new: Any) -> str:

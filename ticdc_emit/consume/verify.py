@@ -115,12 +115,8 @@ class Verifier:
         for topic, partition in self._stream.firsts:
             self._stream.partitions[topic] = max(self._stream.partitions[topic], partition + 1)
         for invariant in self._invariants:
-            self._keep(invariant.end(self._stream))
+            self.add(invariant.end(self._stream))
         return sorted(self._findings, key=_position)
-
-    def add(self, findings: Iterable[Finding]) -> None:
-        """Take findings about files of a storage sink (:func:`~ticdc_emit.consume.storage_checks.folder_findings`)."""
-        self._keep(findings)
 
     def _part(self, message: Message, key: bytes | None, value: bytes | None) -> None:
         try:
@@ -138,7 +134,7 @@ class Verifier:
             self._watch(message, seen)
         for invariant in self._invariants:
             if findings := invariant.see(seen):
-                self._keep(findings)
+                self.add(findings)
 
     def _row(self, message: Message, event: RowEvent, content: int) -> Seen:
         key = row_key(event, self._reader.key_names(event))
@@ -162,9 +158,10 @@ class Verifier:
         number = f", schema id {context['schema_id']}" if "schema_id" in context else ""
         text = f"{fault.message}{where}{number}"
         stored_at = self._reader.stored_at(message.key)
-        self._keep([Finding(name, text, message.topic, message.partition, message.offset, stored_at=stored_at)])
+        self.add([Finding(name, text, message.topic, message.partition, message.offset, stored_at=stored_at)])
 
-    def _keep(self, findings: Iterable[Finding]) -> None:
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Take findings, also about files (:func:`~ticdc_emit.consume.storage_checks.folder_findings`)."""
         for finding in findings:
             self.found[finding.invariant] += 1
             if self.found[finding.invariant] <= self._most:

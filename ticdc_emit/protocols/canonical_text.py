@@ -20,13 +20,15 @@ from zoneinfo import ZoneInfo
 
 from ticdc_emit.protocols.events import FAULTS, OTHER_TABLES, DecodeError
 from ticdc_emit.schema.defaults import time_zone_of
-from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import MySQLType
 
 Convert: TypeAlias = Callable[[Any], "str | None"]
 _Of = TypeVar("_Of")
 _Made = TypeVar("_Made")
 BINARY_TYPES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 """The types of binary data, as messages name them."""
+_GO_TIE = {"0.00024414063": "0.00024414062", "-0.00024414063": "-0.00024414062"}
 _DIGITS = Context(prec=100)  # a DECIMAL has at most 65, and the nearest double may have one more
 
 
@@ -56,13 +58,24 @@ def decimal_of_scale(value: Decimal | str, scale: int) -> str:
     return format(Decimal(value).quantize(Decimal(1).scaleb(-scale), context=_DIGITS), "f")
 
 
+def go_float(text: str) -> str:
+    """Return a FLOAT of Go; it does not round to even the only one whose shortest digits are a tie."""
+    return _GO_TIE.get(text, text)
+
+
 def raw_text(raw: bytes) -> str:
     """Return the base64 text of binary data."""
     return b64encode(raw).decode("ascii")
 
 
-def enum_label(column: Column) -> Convert:
-    """Return a function that reads an ENUM's number; 0 is the empty text of an invalid value."""
+def label_convert(column: Column) -> Convert:
+    """Return a function that reads an ENUM's number, of which 0 is the empty text of an invalid value, or a SET's bit
+    mask.
+    """
+    return _enum_label(column) if column.type is MySQLType.ENUM else _set_labels(column)
+
+
+def _enum_label(column: Column) -> Convert:
     labels = ("", *column.elems)
 
     def read(value: Any) -> str:
@@ -74,8 +87,7 @@ def enum_label(column: Column) -> Convert:
     return read
 
 
-def set_labels(column: Column) -> Convert:
-    """Return a function that reads a SET's bit mask."""
+def _set_labels(column: Column) -> Convert:
     labels = column.elems
 
     @lru_cache(maxsize=1024)
@@ -117,6 +129,11 @@ def in_zone(text: str, shown_in: str, zone: str, fsp: int | None = None) -> str:
 def by_column(columns: Iterable[Column], convert_of: Callable[[Column], Convert | None]) -> dict[str, Convert]:
     """Return the conversions of the columns that need one."""
     return {column.name: convert for column in columns if (convert := convert_of(column)) is not None}
+
+
+def per_table(convert_of: Callable[[Column], Convert | None]) -> Callable[[TableInfo], dict[str, Convert]]:
+    """Return a function that gives the conversions of a table's columns, made once."""
+    return per_object(lambda table: by_column(table.columns, convert_of))
 
 
 def per_object(make: Callable[[_Of], _Made]) -> Callable[[_Of], _Made]:

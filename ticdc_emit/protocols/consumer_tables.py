@@ -115,8 +115,16 @@ class TableRows:
         self._float_keys: dict[RowKey, RowKey] = {}  # of the rows, by what is equal in TiDB
 
     def key(self, row: Mapping[str, Any]) -> RowKey:
-        """Return the handle key of a row; ``KeyError`` if the row does not show it."""
-        return tuple([row[name] for name in self.handle])
+        """Return the handle key of a row; :class:`DecodeError` if the row does not show it."""
+        try:
+            return tuple([row[name] for name in self.handle])
+        except KeyError as fault:
+            raise DecodeError(
+                "the message does not show the handle key",
+                remedy=OTHER_TABLES,
+                table=self.info.full_name,
+                field=fault.args[0],
+            ) from None
 
     def last(self, key: RowKey) -> Change | None:
         """Return the last change of the row of a handle key, including deletes."""
@@ -271,16 +279,8 @@ class Tables:
         before = after if event.before is None else None
         if event.before is not None:
             before = text(_needed(event, table, version))
-        try:
-            key = table.key(before if after is None else after)  # type: ignore[arg-type]
-            old_key = key if before is None else table.key({**(after or {}), **before})
-        except KeyError as fault:
-            raise DecodeError(
-                "the message does not show the handle key",
-                remedy=OTHER_TABLES,
-                table=version.full_name,
-                field=fault.args[0],
-            ) from None
+        key = table.key(before if after is None else after)  # type: ignore[arg-type]
+        old_key = key if before is None else table.key({**(after or {}), **before})
         return self._write(event.op, table, (old_key, before), (key, after), commit, place)
 
     def _write(
@@ -378,6 +378,25 @@ class Tables:
                 sql=event.query,
             )
         self._tables |= {name: TableRows(self._catalog.table(*name), commit) for name in names}
+
+
+class LearnedTables(Tables):
+    """Tables that rows describe where no DDL has. ``catalog``: those before the first message."""
+
+    def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
+        super().__init__(catalog, reader, zone, lookup)
+        self._newest: dict[TableName, tuple[int, Any]] = {}
+
+    def ddl(self, event: DdlEvent, commit: int | None) -> None:
+        """Apply a statement, which only ``avro-enable-watermark`` sends."""
+        super().ddl(event, commit)
+        self._newest.clear()
+
+    def _note(self, name: TableName, stamp: int, shape: Any) -> None:
+        """Remember the shape of a table's rows, unless a newer one is known."""
+        known = self._newest.get(name)
+        if known is None or stamp >= known[0]:
+            self._newest[name] = stamp, shape
 
 
 def _says_which(event: RowEvent) -> bool:

@@ -39,6 +39,13 @@ class ChecksumMismatchError(DecodeError):
     """
 
 
+def compare_checksums(actual: int, stated: int, **context: Any) -> None:
+    """Raise :class:`ChecksumMismatchError` for a row that differs from its checksum."""
+    if actual != stated:
+        text = f"the row's checksum is {actual}, the message says {stated}"
+        raise ChecksumMismatchError(text, expected=stated, actual=actual, **context)
+
+
 class _AsDecodeError:
     """``with as_decode_error:`` turns other errors while reading a message into :class:`DecodeError`."""
 

@@ -65,16 +65,12 @@ class RegistrySchemas:
             if answer.status == 404:
                 reason, remedy = "has no such schema", OTHER_SCHEMAS
             raise DecodeError(f"the schema registry {reason}", remedy=remedy, status=answer.status, **place)
-        text = _schema_in(answer.json())
-        if text is None:
+        content: object = answer.json()
+        text = content.get("schema") if isinstance(content, dict) else None
+        if not isinstance(text, str):
             remedy = "Give the URL of a registry that has the API of Confluent's"
             raise DecodeError("the schema registry's answer has no schema in it", remedy=remedy, **place)
         return text
-
-
-def _schema_in(content: object) -> str | None:
-    text = content.get("schema") if isinstance(content, dict) else None
-    return text if isinstance(text, str) else None
 
 
 def schema_text(source: SchemaSource, number: SchemaId) -> str:
@@ -117,6 +113,15 @@ def decimals(fields: dict[str, Any], scales: Mapping[str, int]) -> None:
             if len(data) > _DECIMAL_BYTES:
                 raise ValueError(f"a DECIMAL of {len(data)} bytes")
             fields[name] = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-scale, _EXACT)
+
+
+def record_of(schema: Any) -> dict[str, Any]:
+    """Return a schema that is a record with a name and fields; ``ValueError`` for another one."""
+    if not isinstance(schema, dict) or schema.get("type") != "record" or not isinstance(schema.get("fields"), list):
+        raise ValueError("it is not a record")
+    if not isinstance(schema.get("name"), str) or not isinstance(schema.get("namespace", ""), str):
+        raise ValueError("it has no name")
+    return schema
 
 
 def check_field(field: Any) -> None:

@@ -42,11 +42,10 @@ from ticdc_emit.protocols.canonical_text import (
     vector,
     word,
 )
-from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableName, TableRows, Tables
+from ticdc_emit.protocols.consumer_tables import LearnedTables, Lookup, Outcome, TableName, TableRows, Tables
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.events import (
     OTHER_SCHEMAS,
-    ChecksumMismatchError,
     DdlEvent,
     DecodeError,
     Event,
@@ -54,6 +53,7 @@ from ticdc_emit.protocols.events import (
     RowEvent,
     RowOp,
     WatermarkEvent,
+    compare_checksums,
     document,
     member,
     millis,
@@ -69,6 +69,7 @@ from ticdc_emit.protocols.registered_avro import (
     known_schema,
     read_record,
     schema_text,
+    split_header,
     split_known,
 )
 from ticdc_emit.schema.catalog import Catalog
@@ -90,8 +91,8 @@ def verify_checksum(
     """Check a decoded value against its checksum, and return the checksum; ``None`` if it has none.
 
     ``schema``: the registered schema of the value, parsed or as text. ``time_zone``: the changefeed's, of TIMESTAMP
-    values. Raises :class:`ChecksumMismatchError`, and :class:`DecodeError` for a value or schema that TiCDC would not
-    send.
+    values. Raises :class:`~ticdc_emit.protocols.events.ChecksumMismatchError`, and
+    :class:`DecodeError` for a value or schema that TiCDC would not send.
     """
     stated = None if value is None else value.get(_CHECKSUM)
     if value is None or stated in (None, "", "0"):
@@ -109,15 +110,13 @@ def verify_checksum(
                 f"the value cannot be checked: {type(fault).__name__}: {fault}", remedy=OTHER_SCHEMAS, field=name
             ) from fault
     expected = int(stated)
-    if actual != expected:
-        raise ChecksumMismatchError(
-            f"the row's checksum is {actual}, the message says {expected}",
-            remedy=f"If the changefeed does not show TIMESTAMP in {time_zone}, give its time zone",
-            table=record.get("name"),
-            expected=expected,
-            actual=actual,
-            corrupted=value.get("_tidb_corrupted"),
-        )
+    compare_checksums(
+        actual,
+        expected,
+        remedy=f"If the changefeed does not show TIMESTAMP in {time_zone}, give its time zone",
+        table=record.get("name"),
+        corrupted=value.get("_tidb_corrupted"),
+    )
     return expected
 
 
@@ -171,15 +170,11 @@ def _number(value: int | str) -> bytes:
     return word(int(value))
 
 
-def _bit(value: bytes) -> bytes:
-    return int.from_bytes(value, "big").to_bytes(8, "little")
-
-
 _BYTES: Mapping[str, Callable[[Any], bytes]] = {
     **dict.fromkeys(("INT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "YEAR"), _number),
     **dict.fromkeys(("FLOAT", "DOUBLE"), double),
     **dict.fromkeys(("DECIMAL", "TEXT", "JSON", "DATE", "DATETIME", "TIME"), text),
-    "BIT": _bit,
+    "BIT": lambda value: int.from_bytes(value, "big").to_bytes(8, "little"),
     "BLOB": blob,
     "TiDBVECTORFloat32": vector,
 }
@@ -349,13 +344,12 @@ def _control(value: bytes) -> Event:
     return DdlEvent(query, commit_ts, member(members, "schema", str), member(members, "table", str))
 
 
-class AvroTables(Tables):
+class AvroTables(LearnedTables):
     """``catalog``: the tables before the first message; its names replace those of Avro."""
 
     def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
         super().__init__(catalog, reader, zone, lookup)
         self._names = self._shown_names()
-        self._newest: dict[TableName, tuple[int, Any]] = {}
         self._arrived = 0
 
     def has_handle_key(self, event: RowEvent) -> bool:
@@ -366,7 +360,9 @@ class AvroTables(Tables):
         """Apply a row event. A delete in a table without handle key has no data, and is :attr:`Outcome.UNKNOWN`."""
         name = self._names.get((event.schema, event.table))
         if name is None or name not in self._tables:
-            name = self._learn(event)
+            name = self._names[event.schema, event.table] = event.schema, event.table
+            schema = event.message.schema or event.message.key_schema
+            self._tables[name] = TableRows(avro_table(schema, event.key or (), event.schema))
         table = self._tables[name]
         shown: Image | None = event.key
         if not shown and not table.info.whole_primary_key:
@@ -378,20 +374,16 @@ class AvroTables(Tables):
             return Outcome.UNKNOWN
         key_row = self._reader.image(event, shown, table.info) or {}
         after = self._reader.image(event, event.after, table.info)
-        try:
-            key = table.key(key_row)
-        except KeyError as fault:
-            raise DecodeError(
-                "the message does not show the handle key", table=table.info.full_name, field=fault.args[0]
-            ) from None
-        self._note(name, event, commit)
+        key = table.key(key_row)
+        if event.after is not None:
+            self._arrived += 1
+            self._note(name, self._arrived if commit is None else commit, event.message)
         return self._write(event.op, table, (key, key_row), (key, after), commit, place)
 
     def ddl(self, event: DdlEvent, commit: int | None) -> None:
         """Apply a statement, which only ``avro-enable-watermark`` sends."""
         super().ddl(event, commit)
         self._names = self._shown_names()
-        self._newest.clear()
 
     def finish(self) -> None:
         """Convert all rows to the newest schema of their table."""
@@ -411,26 +403,6 @@ class AvroTables(Tables):
     def _shown_names(self) -> dict[TableName, TableName]:
         return {(sanitize(schema), sanitize(table)): (schema, table) for schema, table in self._tables}
 
-    def _learn(self, event: RowEvent) -> TableName:
-        name = event.schema, event.table
-        schema = event.message.schema or event.message.key_schema
-        self._tables[name] = TableRows(avro_table(schema, event.key or (), event.schema))
-        self._names[name] = name
-        return name
-
-    def _note(self, name: TableName, event: RowEvent, commit: int | None) -> None:
-        if event.after is None:
-            return
-        self._arrived += 1
-        stamp = self._arrived if commit is None else commit
-        known = self._newest.get(name)
-        if known is None or stamp >= known[0]:
-            self._newest[name] = stamp, event.message
-
-
-_MAGIC = 0
-_SCHEMA_ID_BYTES = 5
-
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     assert inputs.schemas is not None  # ensured by readers.reader_for
@@ -443,9 +415,5 @@ def recognizers() -> Mapping[str, list[Recognizer]]:
 
 
 def _with_schema_ids(key: bytes | None, value: bytes | None) -> None:
-    if not (_has_schema_id(key) and (value is None or _has_schema_id(value))):
-        raise DecodeError("no schema id comes before the data")
-
-
-def _has_schema_id(data: bytes | None) -> bool:
-    return data is not None and len(data) > _SCHEMA_ID_BYTES and data[0] == _MAGIC
+    for part in (key or b"",) if value is None else (key or b"", value):
+        split_header(part)

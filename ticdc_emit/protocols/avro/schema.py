@@ -21,7 +21,7 @@ from ticdc_emit.json_depth import parsed
 from ticdc_emit.protocols.canonical_text import Convert, raw_text
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.protocols.names import sanitize
-from ticdc_emit.protocols.registered_avro import check_field, only_type, plain_type
+from ticdc_emit.protocols.registered_avro import check_field, only_type, plain_type, record_of
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
@@ -54,15 +54,8 @@ JSON.
 def read_schema(text: str) -> dict[str, Any]:
     """Return a schema of TiCDC's. Raises :class:`DecodeError` for any other text."""
     try:
-        schema = parsed(text.encode())
-        if not isinstance(schema, dict) or schema.get("type") != "record":
-            raise ValueError("it is not a record")
-        if not isinstance(schema.get("name"), str) or not isinstance(schema.get("namespace", ""), str):
-            raise ValueError("it has no name")
-        fields = schema.get("fields")
-        if not isinstance(fields, list):
-            raise ValueError("it has no fields")
-        for field in fields:
+        schema = record_of(parsed(text.encode()))
+        for field in schema["fields"]:
             before = _before(field)
             for each in [field] if before is None else before["fields"]:
                 check_field(each)
@@ -80,7 +73,11 @@ def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a schema that a decoder needs: names and plain types. Decimals are read as bytes
     (:func:`decimals`).
     """
-    fields = [{"name": field["name"], "type": _plain_type(field)} for field in schema["fields"]]
+    kinds = [
+        plain_type(field["type"]) if (before := _before(field)) is None else ["null", plain_schema(before)]
+        for field in schema["fields"]
+    ]
+    fields = [{"name": field["name"], "type": kind} for field, kind in zip(schema["fields"], kinds, strict=True)]
     return {"type": "record", "name": schema["name"], "namespace": schema.get("namespace", ""), "fields": fields}
 
 
@@ -91,15 +88,7 @@ def _before(field: Any) -> Mapping[str, Any] | None:
     record = only_type(field.get("type"))
     if not isinstance(record, Mapping) or record.get("type") != "record":
         return None  # a column may have this name
-    named = isinstance(record.get("name"), str) and isinstance(record.get("namespace", ""), str)
-    if not named or not isinstance(record.get("fields"), list):
-        raise ValueError(f"the field {BEFORE} is not a row")
-    return record
-
-
-def _plain_type(field: Mapping[str, Any]) -> Any:
-    before = _before(field)
-    return plain_type(field["type"]) if before is None else ["null", plain_schema(before)]
+    return record_of(record)
 
 
 def column_fields(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -145,7 +134,7 @@ def avro_convert(field: Mapping[str, Any]) -> Convert | None:
         single = tidb_type == "FLOAT"
         return lambda value: float_text(value, single=single)
     if tidb_type == "DECIMAL" and kind["type"] == "bytes":
-        return _decimal
+        return lambda value: format(value, "f")
     if tidb_type == "BIT":
         return lambda value: str(int.from_bytes(value, "big"))
     if kind["type"] == "bytes":
@@ -164,7 +153,7 @@ def avro_default(field: Mapping[str, Any]) -> str | None:
     if default is None:
         return None if isinstance(field["type"], list) else _zero(tidb_type, kind)
     if tidb_type in ("BIT", "BLOB"):
-        return str(default) if tidb_type == "BLOB" else _bit_default(default)
+        return str(default) if tidb_type == "BLOB" else str(int.from_bytes(b64decode(default), "big"))
     convert = avro_convert(field)
     return default if convert is None else convert(default)
 
@@ -179,10 +168,6 @@ def _zero(tidb_type: str, kind: Mapping[str, Any]) -> str | None:
     if tidb_type == "JSON":
         return json.dumps(None)
     return "0" if tidb_type in ("INT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "FLOAT", "DOUBLE", "BIT") else None
-
-
-def _bit_default(text: str) -> str:
-    return str(int.from_bytes(b64decode(text), "big"))
 
 
 def avro_table(schema: Mapping[str, Any], key: Collection[str], namespace: str) -> TableInfo:
@@ -235,10 +220,6 @@ def _tidb_type(field: Mapping[str, Any], kind: Mapping[str, Any]) -> str:
 def _labels(kind: Mapping[str, Any]) -> tuple[str, ...]:
     allowed = kind["connect.parameters"].get("allowed")
     return () if allowed is None else tuple(part.replace("\\,", ",") for part in _LABELS.split(allowed))
-
-
-def _decimal(value: Decimal) -> str:
-    return format(value, "f")
 
 
 _WORD = (1 << 64) - 1

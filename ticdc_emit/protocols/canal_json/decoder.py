@@ -20,12 +20,11 @@ from ticdc_emit.json_depth import check_depth
 from ticdc_emit.protocols.canonical_text import (
     BINARY_TYPES,
     Convert,
-    by_column,
     converted,
-    enum_label,
-    per_object,
+    go_float,
+    label_convert,
+    per_table,
     raw_text,
-    set_labels,
 )
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer, RecordReader, record_options
 from ticdc_emit.protocols.events import (
@@ -42,10 +41,8 @@ from ticdc_emit.protocols.events import (
     tso,
 )
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import MySQLType
+from ticdc_emit.sql.types import LABEL_TYPES, MySQLType
 
-# the only float whose shortest digits are a tie, which Go does not round to even
-_GO_TIE = {"0.00024414063": "0.00024414062", "-0.00024414063": "-0.00024414062"}
 _JSON = json.JSONDecoder()
 _NAME = re.compile(r"[a-z_]+")
 _LABEL = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
@@ -55,12 +52,10 @@ _ESCAPE = re.compile(r"''|\\[0nr]")
 
 def canal_convert(column: Column) -> Convert | None:
     """Return a function that converts a column's values to canonical text; ``None`` if they already are."""
-    if column.type is MySQLType.ENUM:
-        return enum_label(column)
-    if column.type is MySQLType.SET:
-        return set_labels(column)
+    if column.type in LABEL_TYPES:
+        return label_convert(column)
     if column.type is MySQLType.FLOAT:
-        return _single
+        return go_float
     return _binary if column.is_binary else None
 
 
@@ -70,20 +65,10 @@ def canal_type_convert(mysql_type: str) -> Convert | None:
     kind = "" if name is None else name[0]
     if kind in ("enum", "set") and "(" in mysql_type:
         labels = tuple(_ESCAPE.sub(lambda found: _ESCAPES[found[0]], text) for text in _LABEL.findall(mysql_type))
-        column = Column(0, "", MySQLType.ENUM if kind == "enum" else MySQLType.SET, -1, -1, elems=labels)
-        return enum_label(column) if kind == "enum" else set_labels(column)
+        return label_convert(Column(0, "", MySQLType[kind.upper()], -1, -1, elems=labels))
     if kind == "float":
-        return _single
+        return go_float
     return _binary if kind in BINARY_TYPES else None
-
-
-def canal_type_converts(types: Mapping[str, Any]) -> dict[str, Convert]:
-    """Return the conversions for a message's ``mysqlType``."""
-    return {name: convert for name, kind in types.items() if (convert := canal_type_convert(kind)) is not None}
-
-
-def _single(value: str) -> str:
-    return _GO_TIE.get(value, value)
 
 
 def _binary(value: str) -> str:
@@ -106,7 +91,7 @@ class CanalJsonReader(RecordReader):
     def __init__(self, compression: str = "none", *, terminator: str = "\r\n", **options: Any) -> None:
         super().__init__(compression, **options)
         self._terminator = terminator
-        self._converts = per_object(_converts_of)
+        self._converts = per_table(canal_convert)
         self._checked: dict[tuple[str, str], tuple[Any, ...]] = {}
 
     def _event(self, key: bytes | None, value: bytes | None) -> Event:
@@ -168,9 +153,9 @@ class CanalJsonReader(RecordReader):
     def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
         if table is not None:
             return converted(image, self._converts(table), table=event.table)
-        converts = canal_type_converts(event.message.get("mysqlType") or {})
-        shown = {name: convert for name, convert in converts.items() if name in image}
-        return converted(image, shown, table=event.table)
+        kinds = (event.message.get("mysqlType") or {}).items()
+        converts = {name: canal_type_convert(kind) for name, kind in kinds if name in image}
+        return converted(image, {name: each for name, each in converts.items() if each}, table=event.table)
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
         return tuple(event.message.get("pkNames") or ())
@@ -213,10 +198,6 @@ def _image_in(members: Mapping[str, Any], name: str) -> dict[str, str | None] | 
     if not _TEXT_OR_NULL.issuperset(map(type, image.values())):
         raise DecodeError("a value of Canal-JSON is text or null", part="value", member=name)
     return image
-
-
-def _converts_of(table: TableInfo) -> dict[str, Convert]:
-    return by_column(table.columns, canal_convert)
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:

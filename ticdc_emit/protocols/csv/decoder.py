@@ -22,7 +22,7 @@ from typing import NamedTuple
 from ticdc_emit.columnar.csv_text import written_delimiter
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.switches import CsvSwitches
-from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, raw_text
+from ticdc_emit.protocols.canonical_text import Convert, converted, go_float, per_table, raw_text
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Tables
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.events import OTHER_TABLES, DecodeError, Event, Image, RowEvent, RowOp
@@ -35,8 +35,6 @@ _OPS: dict[bytes, RowOp] = {b"I": "insert", b"U": "update", b"D": "delete"}
 _FLAGS = {b"true": True, b"false": False}
 _FIRST_FIELDS = 3
 _BREAKS = {b"\\r": b"\r", b"\\n": b"\n", b"\\\\": b"\\"}
-_GO_TIE = {"0.00024414063": "0.00024414062", "-0.00024414063": "-0.00024414062"}
-"""The only FLOAT whose shortest digits are a tie, which Go does not round to even."""
 
 
 class CsvRow(NamedTuple):
@@ -69,6 +67,7 @@ class CsvReader(EventReader):
         if fault:
             raise DecodeError(f"{fault}: lines cannot be told apart", remedy="Set another one in the changefeed")
         self._csv = options.csv
+        self._converts = per_table(self._convert)
         self._shows_handle = options.csv.output_handle_key and switches.handle_keys == "shown"
         self._quote, self._delimiter, self._end, self._null = (
             text.encode() for text in (options.csv.quote, options.csv.delimiter, options.terminator, options.csv.null)
@@ -168,7 +167,7 @@ class CsvReader(EventReader):
 
     def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
         if table is None:
-            return {place: None if value is None else _shown(value) for place, value in image.items()}
+            return {place: None if value is None else value.decode() for place, value in image.items()}
         named = named_fields(image, table)
         if named is None:
             raise DecodeError(
@@ -176,15 +175,19 @@ class CsvReader(EventReader):
                 remedy=OTHER_TABLES,
                 table=table.full_name,
             )
-        return converted(named, by_column(table.data_columns, self._convert), table=event.table)
+        return converted(named, self._converts(table), table=event.table)
 
     def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
         return CsvTables(catalog, self, zone, lookup)
 
     def _convert(self, column: Column) -> Convert:
+        if column.is_binary and self._csv.binary_encoding_method == "hex":
+            return lambda value: raw_text(bytes.fromhex(value.decode()))
         if column.is_binary:
-            return _from_hex if self._csv.binary_encoding_method == "hex" else _from_base64
-        return _from_float if column.type in FLOAT_TYPES else _shown
+            return lambda value: raw_text(b64decode(value, validate=True))
+        if column.type in FLOAT_TYPES:
+            return lambda value: go_float(format(Decimal(value.decode()), "f"))
+        return bytes.decode
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
         return value
@@ -258,23 +261,6 @@ class CsvTables(Tables):
         if isinstance(named.after if named.after is not None else named.before, Fields):
             return Outcome.UNKNOWN
         return super().row(named, commit, place)
-
-
-def _shown(value: bytes) -> str:
-    return value.decode()
-
-
-def _from_base64(value: bytes) -> str:
-    return raw_text(b64decode(value, validate=True))
-
-
-def _from_hex(value: bytes) -> str:
-    return raw_text(bytes.fromhex(value.decode()))
-
-
-def _from_float(value: bytes) -> str:
-    text = format(Decimal(value.decode()), "f")
-    return _GO_TIE.get(text, text)
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:

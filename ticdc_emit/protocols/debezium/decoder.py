@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import unhexlify
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from itertools import product
 from typing import Any
 
 from ticdc_emit.config.codec import BinaryMode
-from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, per_object, raw_text
+from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, per_table, raw_text
 from ticdc_emit.protocols.debezium_common.records import (
     DebeziumField,
     DebeziumMessage,
@@ -78,9 +78,7 @@ class DebeziumReader(RecordReader):
         self._has_key = has_key
         self._zone = zone
         self._binary = _BYTES.get(binary)
-        self._converts: Callable[[TableInfo], dict[str, Convert]] = per_object(
-            lambda table: self._converts_of(table.columns)
-        )
+        self._converts = per_table(self._convert)
 
     def _event(self, key: bytes | None, value: bytes | None) -> Event:
         key_payload, key_schema = self._part("key", key) if self._has_key else _no_key(key)
@@ -110,10 +108,7 @@ class DebeziumReader(RecordReader):
         if message.fields is None:
             return {name: None if value is None else str(value) for name, value in image.items()}
         columns = [debezium_column(field) for field in message.fields if field.name in image]
-        return converted(image, self._converts_of(columns), table=event.table)
-
-    def _converts_of(self, columns: Iterable[Column]) -> dict[str, Convert]:
-        return by_column(columns, self._convert)
+        return converted(image, by_column(columns, self._convert), table=event.table)
 
     def _convert(self, column: Column) -> Convert | None:
         binary = self._binary

@@ -16,7 +16,7 @@ from typing import Any
 
 from ticdc_emit.json_depth import parsed
 from ticdc_emit.protocols.canonical_text import Convert, converted, decimal_of_scale, raw_text
-from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableName, TableRows, Tables
+from ticdc_emit.protocols.consumer_tables import LearnedTables, Lookup, Outcome, TableRows, Tables
 from ticdc_emit.protocols.debezium_avro.schema import DECIMAL, ENVELOPE, ddl_schemas, watermark_schemas
 from ticdc_emit.protocols.debezium_common.records import (
     DebeziumField,
@@ -28,7 +28,7 @@ from ticdc_emit.protocols.debezium_common.records import (
     watermark_event,
 )
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
-from ticdc_emit.protocols.events import OTHER_SCHEMAS, DdlEvent, DecodeError, Event, Image, RowEvent, member
+from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError, Event, Image, RowEvent, member
 from ticdc_emit.protocols.registered_avro import (
     SchemaId,
     SchemaSource,
@@ -40,6 +40,7 @@ from ticdc_emit.protocols.registered_avro import (
     only_type,
     plain_type,
     read_record,
+    record_of,
     schema_text,
     split_header,
     split_known,
@@ -100,14 +101,10 @@ def _made(table: str, row: Mapping[str, Any], plain: Mapping[str, Any]) -> RowSc
 
 
 def _record(schema: Any) -> Mapping[str, Any]:
-    if not isinstance(schema, Mapping) or schema.get("type") != "record" or not isinstance(schema.get("fields"), list):
-        raise ValueError("it is not a record")
-    if not isinstance(schema.get("name"), str) or not isinstance(schema.get("namespace", ""), str):
-        raise ValueError("it has no name")
-    for each in schema["fields"]:
+    for each in record_of(schema)["fields"]:
         if not isinstance(each, Mapping) or not isinstance(each.get("name"), str):
             raise ValueError("a field has no name")
-    return schema
+    return record_of(schema)
 
 
 def _full_name(record: Mapping[str, Any]) -> str:
@@ -315,7 +312,7 @@ def _convert(field: DebeziumField, own: Column | None, zone: str) -> Convert | N
         scale = int(field.parameters["scale"])
         return lambda value: decimal_of_scale(value, scale)
     if field.type == "bytes":
-        return _bits if field.semantic_type else raw_text
+        return (lambda value: str(int.from_bytes(value, "little"))) if field.semantic_type else raw_text
     if field.semantic_type is None and field.type == "string":
         return None  # also DECIMAL and BIGINT UNSIGNED in text modes
     shown = debezium_column(field)
@@ -329,19 +326,11 @@ def _is_alike(shown: Column, own: Column) -> bool:
     return kind is shown.type or any(kind in kinds and shown.type in kinds for kinds in _ALIKE)
 
 
-def _bits(value: Any) -> str:
-    return str(int.from_bytes(value, "little"))
-
-
 _KEYED = ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL
 
 
-class DebeziumAvroTables(Tables):
+class DebeziumAvroTables(LearnedTables):
     """``catalog``: the tables before the first message."""
-
-    def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
-        super().__init__(catalog, reader, zone, lookup)
-        self._newest: dict[TableName, tuple[int, frozenset[str]]] = {}
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
         """Apply a row event. One without a key is :attr:`Outcome.UNKNOWN`."""
@@ -354,20 +343,12 @@ class DebeziumAvroTables(Tables):
         key_row = self._reader.image(event, event.key, table.info) or {}
         before = self._reader.image(event, event.before, table.info)
         after = self._reader.image(event, event.after, table.info)
-        try:
-            key = table.key(key_row)
-            old_key = key if before is None else table.key({**key_row, **before})
-        except KeyError as fault:
-            raise DecodeError(
-                "the message does not show the handle key", table=table.info.full_name, field=fault.args[0]
-            ) from None
-        self._note(event, commit or 0)
+        key = table.key(key_row)
+        old_key = key if before is None else table.key({**key_row, **before})
+        image = event.after if event.after is not None else event.before
+        if image is not None:
+            self._note(name, commit or 0, frozenset(image))
         return self._write(event.op, table, (old_key, before or key_row), (key, after), commit, place)
-
-    def ddl(self, event: DdlEvent, commit: int | None) -> None:
-        """Apply a statement, which only ``avro-enable-watermark`` sends."""
-        super().ddl(event, commit)
-        self._newest.clear()
 
     def finish(self) -> None:
         """Remove columns that the newest schema of a table lacks."""
@@ -376,13 +357,6 @@ class DebeziumAvroTables(Tables):
             for key, row in rows.items():
                 if not row.keys() <= shape:
                     rows[key] = {column: value for column, value in row.items() if column in shape}
-
-    def _note(self, event: RowEvent, stamp: int) -> None:
-        image = event.after if event.after is not None else event.before
-        name = event.schema, event.table
-        known = self._newest.get(name)
-        if image is not None and (known is None or stamp >= known[0]):
-            self._newest[name] = stamp, frozenset(image)
 
 
 def _described(event: RowEvent) -> TableInfo:

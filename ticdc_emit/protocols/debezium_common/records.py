@@ -135,7 +135,7 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
     """Return a function that converts a column's values to canonical text. ``zone``: the changefeed's."""
     kind, fsp = column.type, column.fraction_digits
     if kind in INTEGER_TYPES:
-        return (lambda value: str(_number(value) & _WORD)) if column.unsigned else str
+        return (lambda value: str(int(value) & _WORD)) if column.unsigned else str
     if kind in FLOAT_TYPES:
         single = kind is MySQLType.FLOAT
         return lambda value: float_text(value, single=single)
@@ -146,17 +146,13 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
     if kind is MySQLType.YEAR:
         return lambda value: str(int(value))
     if kind in DATE_TYPES:
-        return _day
+        return lambda value: _moment(dt.timedelta(days=value), 0)[:10]
     if kind is MySQLType.DATETIME:
         unit = "milliseconds" if fsp <= _MILLIS_FSP else "microseconds"
         return lambda value: _moment(dt.timedelta(**{unit: value}), fsp)
     if kind is MySQLType.TIMESTAMP:
         return lambda value: _zoned(value, zone, fsp)
     return (lambda value: clock_text(value, fsp)) if kind is MySQLType.DURATION else None
-
-
-def _number(value: int | str) -> int:
-    return int(value) if isinstance(value, str) else value
 
 
 def debezium_column(field: DebeziumField) -> Column:
@@ -174,10 +170,6 @@ def debezium_column(field: DebeziumField) -> Column:
 
 def _bits(value: Any) -> str:
     return str(int(value) if isinstance(value, bool) else int.from_bytes(b64decode(value, validate=True), "little"))
-
-
-def _day(value: int) -> str:
-    return _moment(dt.timedelta(days=value), 0)[:10]
 
 
 def _moment(since_epoch: dt.timedelta, fsp: int) -> str:

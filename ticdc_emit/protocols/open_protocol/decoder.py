@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from ticdc_emit.protocols.canonical_text import (
     Convert,
-    by_column,
     converted,
-    enum_label,
+    label_convert,
     per_object,
+    per_table,
     raw_text,
-    set_labels,
 )
 from ticdc_emit.protocols.decoder import EventReader, Part, ReaderInputs, Recognizer, RecordReader, record_options
 from ticdc_emit.protocols.events import (
@@ -50,14 +48,6 @@ def contents(key: bytes | None, value: bytes | None) -> list[tuple[bytes, bytes]
     if len(keys) != len(values) or not keys:
         raise DecodeError(f"the record has {len(keys)} keys and {len(values)} values", part="value")
     return list(zip(keys, values, strict=True))
-
-
-def records_of(key: bytes | None, value: bytes | None) -> list[Part]:
-    """Return one record per row of a record; raises the errors of :func:`contents`."""
-    parts = contents(key, value)
-    if len(parts) == 1:
-        return [(key, value)]
-    return [(key_frame(own), frame(content)) for own, content in parts]
 
 
 def _unframed(data: bytes, start: int, part: str) -> list[bytes]:
@@ -95,18 +85,11 @@ _LETTERS = {"a": b"\a", "b": b"\b", "t": b"\t", "n": b"\n", "v": b"\v", "f": b"\
 
 def open_convert(column: Column) -> Convert | None:
     """Return a function that converts a column's values to canonical text; ``None`` if they already are."""
-    if column.type is MySQLType.ENUM:
-        return enum_label(column)
-    if column.type is MySQLType.SET:
-        return set_labels(column)
-    if column.type is MySQLType.DURATION and column.fraction_digits > 0:
-        return partial(_with_fraction, column.fraction_digits)
+    if column.type in LABEL_TYPES:
+        return label_convert(column)
+    if column.type is MySQLType.DURATION and column.fraction_digits > 0:  # some releases leave the fraction out
+        return lambda text: text if "." in text else f"{text}.{'0' * column.fraction_digits}"
     return _convert(column.type, is_binary=column.is_binary)
-
-
-def _with_fraction(digits: int, text: str) -> str:
-    """Return a TIME, whose fraction some releases leave out."""
-    return text if "." in text else f"{text}.{'0' * digits}"
 
 
 def open_type_convert(column: OpenColumn) -> Convert | None:
@@ -120,36 +103,17 @@ def _convert(kind: int, *, is_binary: bool) -> Convert | None:
     if kind in WHOLE_TYPES:
         return _whole
     if kind in FLOAT_TYPES:
-        return _single if kind == MySQLType.FLOAT else _double
+        return lambda value: float_text(float(value), single=kind == MySQLType.FLOAT)
     if kind in BLOB_TYPES:
-        return _blob if is_binary else _base64_text
-    return _binary if kind in CHAR_TYPES and is_binary else None
+        show = raw_text if is_binary else bytes.decode
+        return lambda value: show(b64decode(value, validate=True))
+    return (lambda value: raw_text(unquoted(value))) if kind in CHAR_TYPES and is_binary else None
 
 
 def _whole(value: Any) -> str:
     if type(value) is not int:
         raise ValueError("not a whole number")
     return str(value)
-
-
-def _single(value: Any) -> str:
-    return float_text(float(value), single=True)
-
-
-def _double(value: Any) -> str:
-    return float_text(float(value))
-
-
-def _blob(value: Any) -> str:
-    return raw_text(b64decode(value, validate=True))
-
-
-def _base64_text(value: Any) -> str:
-    return b64decode(value, validate=True).decode()
-
-
-def _binary(value: Any) -> str:
-    return raw_text(unquoted(value))
 
 
 def unquoted(text: str) -> bytes:
@@ -188,7 +152,7 @@ class OpenProtocolReader(RecordReader):
     def __init__(self, compression: str = "none", **options: Any) -> None:
         super().__init__(compression, **{**options, "raw_value": False})
         self._described: dict[tuple[str, str], tuple[_Described, dict[str, OpenColumn]]] = {}
-        self._converts = per_object(_converts_of)
+        self._converts = per_table(open_convert)
         self._converts_by_type = per_object(_converts_by_type)
 
     def read_all(self, key: bytes | None, value: bytes | None) -> list[Event]:
@@ -199,7 +163,8 @@ class OpenProtocolReader(RecordReader):
         return [self._event_of(*content) for content in contents(key, value)]
 
     def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
-        return records_of(key, value)
+        parts = contents(key, value)
+        return [(key, value)] if len(parts) == 1 else [(key_frame(own), frame(content)) for own, content in parts]
 
     def _event(self, key: bytes | None, value: bytes | None) -> Event:
         parts = contents(key, value)
@@ -289,10 +254,6 @@ def _values(image: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _column(column: Mapping[str, Any]) -> OpenColumn:
     return OpenColumn(member(column, "t", int), member(column, "f", int), member(column, "h", bool, False))
-
-
-def _converts_of(table: TableInfo) -> dict[str, Convert]:
-    return by_column(table.columns, open_convert)
 
 
 def _converts_by_type(columns: Mapping[str, OpenColumn]) -> dict[str, Convert]:

@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError, SchemaError, UnknownTableError
-from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, per_object
+from ticdc_emit.protocols.canonical_text import converted, per_table
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableRows, Tables
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer, RecordReader, record_options
 from ticdc_emit.protocols.events import (
@@ -189,11 +189,9 @@ class SimpleReader(RecordReader):
         super().__init__(compression, **options)
         self._shows_schemas = encoding == "avro" or compression != "none"
         self._members: Callable[[bytes], dict[str, Any]] = AvroMembers() if encoding == "avro" else _json_members
-        self._zone = zone
         self._handle_key_deletes = handle_key_deletes
         self._shown: dict[tuple[str, str, int], TableInfo] = {}
-        self._converts = per_object(self._converts_of)
-        self._names = per_object(_names_of)
+        self._converts = per_table(lambda column: simple_convert(column, zone))
 
     def _event(self, key: bytes | None, value: bytes | None) -> Event:
         if key:
@@ -278,7 +276,7 @@ class SimpleReader(RecordReader):
         if table is None:
             table = self.table(event)
         shown = converted(image, self._converts(table), table=event.table)
-        ordered = {name: shown[name] for name in self._names(table) if name in shown}
+        ordered = {column.name: shown[column.name] for column in table.row_columns if column.name in shown}
         return ordered if len(ordered) == len(shown) else ordered | shown
 
     def table(self, event: RowEvent) -> TableInfo:
@@ -292,9 +290,6 @@ class SimpleReader(RecordReader):
                 version=event.schema_version,
             )
         return table
-
-    def _converts_of(self, table: TableInfo) -> dict[str, Convert]:
-        return by_column(table.columns, lambda column: simple_convert(column, self._zone))
 
 
 def _json_members(value: bytes) -> dict[str, Any]:
@@ -349,10 +344,6 @@ def _row(kind: str, members: dict[str, Any]) -> RowEvent:
 
 def _handle_key(table: TableInfo | None) -> tuple[str, ...]:
     return () if table is None else table.handle_key_names
-
-
-def _names_of(table: TableInfo) -> list[str]:
-    return [column.name for column in table.row_columns]
 
 
 class SimpleTables(Tables):

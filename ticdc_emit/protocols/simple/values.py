@@ -18,19 +18,18 @@ from ticdc_emit.protocols.canonical_text import (
     Convert,
     blob,
     double,
-    enum_label,
     in_utc,
     in_zone,
+    label_convert,
     raw_text,
-    set_labels,
     text,
     vector,
     word,
 )
-from ticdc_emit.protocols.events import OTHER_TABLES, ChecksumMismatchError, DecodeError, RowEvent
+from ticdc_emit.protocols.events import OTHER_TABLES, DecodeError, RowEvent, compare_checksums
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import FLOAT_TYPES, INT64_TYPES, WHOLE_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, INT64_TYPES, LABEL_TYPES, WHOLE_TYPES, MySQLType
 
 
 @dataclass(frozen=True)
@@ -63,41 +62,29 @@ def simple_convert(column: Column, zone: str) -> Convert | None:
     if kind in FLOAT_TYPES:
         single = kind is MySQLType.FLOAT
         return lambda value: float_text(float(value), single=single)
-    if kind is MySQLType.ENUM:
-        return enum_label(column)
-    if kind is MySQLType.SET:
-        return set_labels(column)
+    if kind in LABEL_TYPES:
+        return label_convert(column)
     if kind is MySQLType.TIMESTAMP:
-        return lambda value: _timestamp(value, zone)
-    return _binary if column.is_binary else None
-
-
-def _timestamp(value: SimpleTimestamp, zone: str) -> str:
-    return in_zone(value.value, value.location, zone)
-
-
-def _binary(value: Any) -> str:
-    return value if isinstance(value, str) else raw_text(value)
+        return lambda value: in_zone(value.value, value.location, zone)
+    return (lambda value: value if isinstance(value, str) else raw_text(value)) if column.is_binary else None
 
 
 def check_images(event: RowEvent, stated: SimpleChecksum, table: TableInfo) -> None:
     """Compare both images of a row with the checksums in the message.
 
-    Raises :class:`ChecksumMismatchError`, and :class:`DecodeError` for values that are not of their columns.
+    Raises :class:`~ticdc_emit.protocols.events.ChecksumMismatchError`, and :class:`DecodeError` for values that are not
+    of their columns.
     """
     for image, expected in ((event.after, stated.current), (event.before, stated.previous)):
         if image is None or expected == 0:  # each half of a split update has no checksum: 0
             continue
-        actual = _row_checksum(table, image)
-        if actual != expected:
-            raise ChecksumMismatchError(
-                f"the row's checksum is {actual}, the message says {expected}",
-                remedy="Compare the row with its source: TiDB computed the checksum from other values",
-                table=table.full_name,
-                expected=expected,
-                actual=actual,
-                corrupted=stated.corrupted,
-            )
+        compare_checksums(
+            _row_checksum(table, image),
+            expected,
+            remedy="Compare the row with its source: TiDB computed the checksum from other values",
+            table=table.full_name,
+            corrupted=stated.corrupted,
+        )
 
 
 def _row_checksum(table: TableInfo, image: Mapping[str, Any]) -> int:
