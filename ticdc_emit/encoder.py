@@ -12,7 +12,7 @@ import datetime as dt
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,12 +33,9 @@ from ticdc_emit.errors import (
     BatchTooLargeError,
     ConfigError,
     DdlError,
-    InvalidValueError,
-    RegistryError,
     RowError,
     SchemaError,
     TicdcEmitError,
-    UnsupportedTypeError,
 )
 from ticdc_emit.hints import facts_html
 from ticdc_emit.pipeline.bad_rows import (
@@ -46,21 +43,21 @@ from ticdc_emit.pipeline.bad_rows import (
     BadRow,
     MappedRows,
     Refusals,
-    Rows,
-    separate_bad_rows,
     skipped_rows,
 )
 from ticdc_emit.pipeline.bootstrap import Bootstrap
+from ticdc_emit.pipeline.chunks import Buckets
 from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
 from ticdc_emit.pipeline.ddl import SentDdl, catalog_for
-from ticdc_emit.pipeline.encode import control_batch, encode_rows
+from ticdc_emit.pipeline.encode import control_batch, encode_batches
+from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.message_packing import packed_messages
 from ticdc_emit.pipeline.options import check_choice
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
-from ticdc_emit.pipeline.row_reader import change_form
-from ticdc_emit.pipeline.row_sorter import sort_table, sort_unchecked
+from ticdc_emit.pipeline.row_batch import with_places
+from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
@@ -193,17 +190,33 @@ class Encoder:
         self.skipped = []
         if not any(planned.encoders):
             return self._left_out(changes, planned)
+        name = planned.schema, planned.name
+        given: ArrowRows | MappedRows
         if is_tabular(changes):  # what can be read once only is kept, for the search for bad rows
             changes = changes if isinstance(changes, pa.RecordBatch) else changes_table(changes)
             refuse_plain_rows(changes.schema.names, planned.full_name)
-        elif isinstance(changes, Iterable):
-            changes = list(changes)
-            if changes and isinstance(changes[0], Mapping):
-                refuse_plain_rows(changes[0], planned.full_name)
+            rows = with_places(self._normal(changes, planned.full_name))
+            given = ArrowRows(rows, name)
+        else:
+            if isinstance(changes, Iterable):
+                changes = list(changes)
+                if changes and isinstance(changes[0], Mapping):
+                    refuse_plain_rows(changes[0], planned.full_name)
+            zone = self.config.time_zone
+            given = MappedRows(changes, name, lambda some: with_places(rows_to_batch(some, planned, zone)))
         try:
-            return self._encoded(changes, planned)
-        except RowError as fault:
-            return self._encoded(self._without_bad_rows(changes, planned, fault), planned)
+            return self._encoded(given.rows if isinstance(given, ArrowRows) else given.read(given.rows), planned)
+        except RowError:
+            task = EncodeTask(self.plan, "any", None, Buckets((), 1), name)
+            sound, refused = task.separated(given, placed=True)
+            if not refused:
+                raise
+            if self._bad_rows == "refuse":
+                refusals = Refusals()
+                refusals.add(refused)
+                raise refusals.error() from None
+        self.skipped = skipped_rows(sorted(refused, key=lambda each: each.order))
+        return self._encoded(given.some(sound), planned)
 
     def _declare(self, changes: Any, table: str | None, keys: Keys) -> None:
         """Create the table of a frame's columns, unless it exists."""
@@ -218,64 +231,27 @@ class Encoder:
         verify_tables(self.config, self.catalog.tables())
         self.plan = self._make_plan()
 
-    def _encoded(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
-        filtered: Counter[str] = Counter()
-        batch = sort_table(self._change_form(changes, planned), planned, self.plan, filtered)
-        if batch.num_rows and not self._told_early:
-            stamps = batch.column("commit_ts")
-            self._told_early = warn_unlikely(stamps[0].as_py()) or warn_unlikely(stamps[-1].as_py())
-        self.plan = self._registrar.register_rows(self.plan, planned, needed_by(batch, planned))
-        planned = self.plan.table(planned.schema, planned.name)
-        rows = encode_rows(batch, planned, self.plan)
-        if rows.encoded.claims:
-            assert self._claims is not None
-            self._claims.put([claim for _, claim in rows.encoded.claims])
-        self.filtered += filtered
-        places, numbers = np.divmod(rows.codes, MOST_PARTITIONS)
-        cuts = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]
+    def _encoded(self, changes: pa.RecordBatch, planned: TablePlan) -> pa.RecordBatch:
+        sorter = RowSorter(self.plan, (planned.schema, planned.name), "any", None, whole=True)
         made = [control_batch([])]
-        for start, end in pairwise(cuts if len(places) else ()):
-            encoded, stamps = (each.slice(start, end - start) for each in (rows.encoded, batch.column("commit_ts")))
-            partitions = pa.array(numbers[start:end], pa.int32())
-            made.append(packed_messages(encoded, rows.topics[places[start]], partitions, stamps, self.plan))
+        for whole in sorter.sort(changes):
+            stamps = whole.commit_ts
+            if not self._told_early:
+                self._told_early = warn_unlikely(stamps[0].as_py()) or warn_unlikely(stamps[-1].as_py())
+            self.plan = self._registrar.register_rows(self.plan, planned, needed_by(whole.batch, planned))
+            tables = self.plan.table(planned.schema, planned.name)
+            (rows,) = encode_batches([replace(whole, tables=tables)], self.plan)
+            if rows.encoded.claims:
+                assert self._claims is not None
+                self._claims.put([claim for _, claim in rows.encoded.claims])
+            places, numbers = np.divmod(rows.codes, MOST_PARTITIONS)
+            cuts = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]
+            for start, end in pairwise(cuts):
+                encoded, own_stamps = (each.slice(start, end - start) for each in (rows.encoded, stamps))
+                partitions = pa.array(numbers[start:end], pa.int32())
+                made.append(packed_messages(encoded, rows.topics[places[start]], partitions, own_stamps, self.plan))
+        self.filtered += sorter.kept_back
         return pa.concat_batches(made)
-
-    def _without_bad_rows(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
-        """Return the changes without the bad ones, if these are skipped; else raise the error of all of them."""
-        names = planned.schema, planned.name
-        given: MappedRows | ArrowRows
-        if is_tabular(changes):
-            given = ArrowRows(self._normal(changes, ".".join(names)), names)
-        else:
-            given = MappedRows(changes, names)
-
-        def arrange(some: Rows) -> tuple[pa.RecordBatch, pa.Array]:
-            return sort_unchecked(self._change_form(given.some(some), planned), planned, self.plan)
-
-        def make(some: Rows) -> None:
-            try:
-                with suppress(RegistryError):  # schemas may not be registered yet; every value is checked before
-                    encode_rows(arrange(some)[0], planned, self.plan)
-            except UnsupportedTypeError as error:  # of some rows alone, Python values make a column of another type
-                if len(some) == len(given):
-                    raise
-                row = {"position": 0}
-                if some.tolist() == [fault.context.get("row", {}).get("position")]:
-                    raise fault from None
-                raise InvalidValueError(
-                    error.message, remedy=error.remedy, table=error.table, column=error.column, row=row
-                ) from None
-
-        fault.alike = None  # its places are those among all changes
-        sound, refused = separate_bad_rows(given, lambda some: [arrange(some)], make, placed=True)
-        if not refused:
-            raise fault
-        if self._bad_rows == "skip":
-            self.skipped = skipped_rows(sorted(refused, key=lambda each: each.order))
-            return given.some(sound)
-        refusals = Refusals()
-        refusals.add(refused)
-        raise refusals.error() from None
 
     def _planned(self, table: str | None) -> TablePlan:
         live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
@@ -291,13 +267,6 @@ class Encoder:
         if rows:
             self.filtered[planned.left_out[-1].reason] += rows
         return control_batch([])
-
-    def _change_form(self, changes: Any, table: TablePlan) -> pa.RecordBatch:
-        """Return the changes with a checked commit_ts and with their places, which errors name."""
-        name = table.full_name
-        if is_tabular(changes):
-            return change_form(self._normal(changes, name), name)
-        return change_form(rows_to_batch(changes, table, self.config.time_zone), name)
 
     def _normal(self, changes: pa.RecordBatch | pa.Table, name: str) -> pa.RecordBatch:
         return normal_form(changes, name) if isinstance(changes, pa.RecordBatch) else _one_batch(changes, name)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -42,7 +43,7 @@ from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_reader import change_form, read_changes
-from ticdc_emit.pipeline.row_sorter import sort_table
+from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.registry.base import MemoryRegistry, confluent_schema
 from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.routing.table_routes import TableRoutes
@@ -116,11 +117,22 @@ class PlannedChanges:
         plan = self._planned[key]
         table = plan.table(*key)
         batch = self._changes.batch(index)
-        return plan, table, sort_table(batch, table, plan) if event["kind"] == "txn" else batch
+        return plan, table, in_order(batch, table, plan) if event["kind"] == "txn" else batch
 
     def _plan(self, tables: Mapping[tuple[str, str], TableHistory]) -> Plan:
         now_ms = self._changes.case.now_ms
         return make_plan(self._config, tables, self._partitions, build_ts=now_ms, claim_names=_recorded_claim_name)
+
+
+def in_order(
+    rows: pa.RecordBatch, table: TablePlan, plan: Plan, left_out: Counter[str] | None = None
+) -> pa.RecordBatch:
+    """Return one table's changes as they are sent; ``left_out`` counts the others, by reason."""
+    sorter = RowSorter(plan, (table.schema, table.name), "any", None, whole=True)
+    batches = [each.batch for each in sorter.sort(rows)]
+    if left_out is not None:
+        left_out.update(sorter.kept_back)
+    return batches[0] if batches else rows.slice(0, 0)
 
 
 def transaction(event: Mapping[str, Any], release: Release) -> list[dict[str, Any]]:

@@ -37,7 +37,6 @@ from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.row_reader import change_form
-from ticdc_emit.pipeline.row_sorter import sort_table
 from ticdc_emit.routing.filter_rules import Verdict
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
@@ -45,7 +44,7 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql.script import split_statements
 
 from .compare import KEPT_FLAGS, compare_outcomes, differ_in_flags
-from .produce import transaction
+from .produce import in_order, transaction
 from .report import Dump, Mismatch, Report
 from .vectors import (
     Outcome,
@@ -249,7 +248,7 @@ class Feed:
             batch = self._batch(given, rows, planned)
             if not batch.num_rows:
                 return Outcome()
-            batch = sort_table(batch, planned, plan, left_out)
+            batch = in_order(batch, planned, plan, left_out)
             encoded = one_row_messages(encode_rows(batch, planned, plan).encoded.whole(), plan.large.packing)
         except TicdcEmitError as fault:
             return Outcome(error=fault.message)

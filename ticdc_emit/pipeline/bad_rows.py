@@ -111,6 +111,10 @@ class InputRows(Protocol):
     """Rows as they came, whatever is wrong with them. What cannot be read of one is ``None``."""
 
     def __len__(self) -> int: ...
+    def some(self, rows: Rows) -> pa.RecordBatch:
+        """Return some of the rows, read as a batch with their places among these."""
+        ...
+
     def table(self, row: int) -> tuple[str, str]: ...
     def place(self, row: int) -> int | None:
         """Return where the row is in what the caller gave."""
@@ -134,7 +138,7 @@ class ArrowRows:
         return int(self.rows.num_rows)
 
     def some(self, rows: Rows) -> pa.RecordBatch:
-        """Return some of the rows, with their places among them where they had any."""
+        """Return some of the rows, with their places among these where they had any."""
         taken = self.rows.take(pa.array(rows))
         at = taken.schema.get_field_index(POSITION)
         return taken if at < 0 else taken.set_column(at, POSITION, pa.array(np.arange(len(rows))))
@@ -171,17 +175,18 @@ class ArrowRows:
 
 @dataclass(frozen=True)
 class MappedRows:
-    """Rows as Python objects, which should be mappings, of one table."""
+    """Rows as Python objects, which should be mappings, of one table. ``read`` makes a batch of them."""
 
     rows: Sequence[Any]
     name: tuple[str, str]
+    read: Callable[[Sequence[Any]], pa.RecordBatch]
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def some(self, rows: Rows) -> list[Any]:
-        """Return some of the rows."""
-        return [self.rows[row] for row in rows.tolist()]
+    def some(self, rows: Rows) -> pa.RecordBatch:
+        """Return some of the rows, read as a batch with their places among these."""
+        return self.read([self.rows[row] for row in rows.tolist()])
 
     def table(self, row: int) -> tuple[str, str]:
         return self.name

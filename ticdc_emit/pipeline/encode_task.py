@@ -8,6 +8,7 @@ delivering task, so that none sends anything and the driver raises it with its o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -17,6 +18,7 @@ from ticdc_emit.errors import RegistryError, RowError, SchemaError, TicdcEmitErr
 from ticdc_emit.pipeline.bad_rows import (
     ArrowRows,
     BadRow,
+    InputRows,
     Refusals,
     Refused,
     Rows,
@@ -138,26 +140,30 @@ class EncodeTask:
             raise refusals.error()
 
     def _separate(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
-        """Return the sound rows of a block, and the bad ones; raise ``fault`` where it is of no one row.
+        """Return the sound rows of a block, and the bad ones; raise ``fault`` where it is of no one row."""
+        sound, refused = self.separated(ArrowRows(rows, self.table), placed=False)
+        if not refused:
+            raise fault
+        return rows.take(pa.array(sound)), refused
+
+    def separated(self, given: InputRows, *, placed: bool) -> tuple[Rows, list[Refused]]:
+        """Return the numbers of the sound rows, and the bad ones. ``placed``: as in ``separate_bad_rows``.
 
         Sorters of their own leave the counts of the task's as they are.
         """
-        given = ArrowRows(rows, self.table)
 
         def batches(some: Rows) -> Iterator[RowBatch]:
             return self._sorter().sort(given.some(some))
 
         def make(some: Rows) -> None:
-            for _ in self._encoded(batches(some)):
-                pass
+            with suppress(RegistryError):  # a schema may not be registered: every value is checked before
+                for _ in self._encoded(batches(some)):
+                    pass
 
         def arrange(some: Rows) -> list[tuple[pa.RecordBatch, pa.Array]]:
             return [(each.batch, each.order_keys) for each in batches(some)]
 
-        sound, refused = separate_bad_rows(given, arrange, make, placed=False)
-        if not refused:
-            raise fault
-        return rows.take(pa.array(sound)), refused
+        return separate_bad_rows(given, arrange, make, placed=placed)
 
     def _chunks(self, made: Iterable[EncodedRows], files: ChunkFiles) -> Iterator[pa.RecordBatch]:
         held: list[EncodedRows] = []

@@ -2,8 +2,7 @@
 
 In: mappings with ``op``, ``commit_ts`` or ``commit_time``, and images, whose values are int, float, Decimal, str,
 bytes, bool, datetime, date, time, timedelta, list, dict or None, mixed at will. Out: an Arrow array for each
-column of an image: the values themselves where one Arrow type holds them all, numbers for ENUM and SET, else the
-canonical text that ``columnar.values.accept`` reads for every column type (docs/types.md).
+column of an image, the canonical text that ``columnar.values.accept`` reads for every column type (docs/types.md).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -33,7 +33,6 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,
-    INTEGERS_AND_YEAR,
     LABEL_TYPES,
     MOMENT_TYPES,
     STRING_TYPES,
@@ -41,7 +40,7 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-_TEXTS = frozenset({str, bytes, bytearray, memoryview})
+_BYTES = frozenset({bytes, bytearray, memoryview})
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
 
@@ -216,18 +215,13 @@ class _MappingReader:
             for rows in images
             for row, column in zip(rows, columns, strict=True)
         ]
-        known = [reading[name] for reading in readings if name in reading]
-        kinds = {(column.type, column.is_binary, column.unsigned, column.elems) for column in known}
+        known = next(reading[name] for reading in readings if name in reading)
+        filled = [column or known for column in columns]
         try:
-            if len(kinds) == 1:
-                return one_kind_array(known[0], values, self.zone)
-            filled = [column or known[0] for column in columns]
-            return canonical_text(filled * len(images), values, self.zone)
+            return column_array(filled * len(images), values, self.zone)
         except ValueRefused as fault:
             position = fault.index % len(columns)
-            raise refused_value(
-                fault, columns[position] or known[0], self.table.full_name, {"position": position}
-            ) from None
+            raise refused_value(fault, filled[position], self.table.full_name, {"position": position}) from None
 
 
 def _carried(
@@ -249,92 +243,55 @@ def _carried(
     }
 
 
-def one_kind_array(column: Column, values: Sequence[Any], zone: str) -> pa.Array:
-    """Return the values as an Arrow array of a type that the column accepts; aware datetimes are moments of ``zone``.
+def column_array(columns: Sequence[Column], values: Sequence[Any], zone: str) -> pa.Array:
+    """Return each value as the canonical text of its own column; its type may change between the rows.
 
-    Raises :class:`ValueRefused` with the place of the first value that the column's type cannot take.
+    Numbers alone stay numbers, as errors show them; moments alone, for a wall clock may show a time twice; and bytes in
+    text that need not be UTF-8. Raises :class:`ValueRefused` with the place of the first value of no use.
     """
-    kinds = {type(value) for value in values if value is not None}
-    if any(issubclass(each, np.generic) for each in kinds):
-        values = [value.item() if isinstance(value, np.number | np.bool_) else value for value in values]
+    kinds, types = {type(value) for value in values if value is not None}, {column.type for column in columns}
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        values = [value.item() if isinstance(value, np.generic) else value for value in values]
         kinds = {type(value) for value in values if value is not None}
-    kind = column.type
-    if not kinds:
-        return pa.nulls(len(values))
-    if kind in LABEL_TYPES and len(kinds) > 1:
-        return pa.array(_each(values, lambda value: _label_number(column, value)), pa.uint64())
-    if kind in FLOAT_TYPES and kinds <= {int, float, bool}:
-        return pa.array(_each(values, float), pa.float64())
-    if kinds <= {int, bool} and (kind in WHOLE_TYPES or kind in LABEL_TYPES):
-        return _integers(column, values, zone)
-    if kinds == {dt.datetime} and all(value is None or value.tzinfo is not None for value in values):
-        utc = _each(values, lambda value: value.astimezone(dt.timezone.utc))
-        return pa.array(utc, pa.timestamp("us", tz="UTC"))
-    zoned = any(hasattr(each, "tzinfo") for each in kinds) and any(getattr(v, "tzinfo", None) for v in values)
-    if len(kinds) > 1 and kinds <= _TEXTS and kind in STRING_TYPES and not column.is_binary:
-        return pa.array(_each(values, lambda value: value.encode() if isinstance(value, str) else bytes(value)))
-    if kind == MySQLType.JSON and not kinds <= _TEXTS:
-        return canonical_text([column] * len(values), values, zone)
-    if len(kinds) == 1 and not zoned and (kind != MySQLType.NEWDECIMAL or kinds == {float}):
-        return _plain_array(values)
-    return canonical_text([column] * len(values), values, zone)
+    with suppress(pa.ArrowException, OverflowError):  # what one Arrow type does not hold goes as text
+        if kinds == {int} and types <= WHOLE_TYPES:
+            return pa.array(values, pa.uint64() if columns[0].unsigned else pa.int64())
+        if kinds and kinds <= {int, float} and types <= FLOAT_TYPES:
+            return pa.array([None if value is None else float(value) for value in values], pa.float64())
+        if kinds == {dt.datetime} and types <= MOMENT_TYPES and all(value is None or value.tzinfo for value in values):
+            return pa.array(values, pa.timestamp("us", tz="UTC"))
+        if not kinds.isdisjoint(_BYTES) and types <= STRING_TYPES and not any(each.is_binary for each in columns):
+            return pa.array([value.encode() if isinstance(value, str) else value for value in values], pa.binary())
+    texts = _texts(columns, values, time_zone_of(zone))
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError:  # half a surrogate pair
+        for index, text in enumerate(texts):
+            try:
+                (text or "").encode()
+            except UnicodeEncodeError as fault:
+                raise ValueRefused(index, str(fault)) from None
+        raise
 
 
-def canonical_text(columns: Sequence[Column], values: Sequence[Any], zone: str) -> pa.Array:
-    """Return each value as the canonical text of its own column, for the column's type may change between the rows.
-
-    Raises :class:`ValueRefused` with the place of the first value that its column's type cannot take.
-    """
-    place = time_zone_of(zone)
+def _texts(columns: Sequence[Column], values: Sequence[Any], zone: dt.tzinfo) -> list[str | None]:
+    printers: dict[int, _Print] = {}
     texts: list[str | None] = []
     for index, (column, value) in enumerate(zip(columns, values, strict=True)):
+        if value is None:
+            texts.append(None)
+            continue
+        if (printer := printers.get(id(column))) is None:
+            printer = printers[id(column)] = _printer(column)
         try:
-            text = None if value is None else _printer(column)(column, value, place)
+            text = printer(column, value, zone)
         except (ValueError, OverflowError, LookupError, TypeError) as fault:
-            raise ValueRefused(index, _reason(fault)) from None
-        if text is None and value is not None:
+            reason = fault.args[0] if isinstance(fault, LookupError) and fault.args else fault
+            raise ValueRefused(index, str(reason)) from None
+        if text is None:
             raise ValueRefused(index, f"the value {shown(value)} is of the Python type {type(value).__name__}")
         texts.append(text)
-    return _plain_array(texts)
-
-
-def _each(values: Sequence[Any], convert: Callable[[Any], Any]) -> list[Any]:
-    converted = []
-    for index, value in enumerate(values):
-        try:
-            converted.append(None if value is None else convert(value))
-        except (ValueError, OverflowError, LookupError, TypeError) as fault:
-            raise ValueRefused(index, _reason(fault)) from None
-    return converted
-
-
-def _reason(fault: Exception) -> str:
-    return str(fault.args[0]) if isinstance(fault, LookupError) and fault.args else str(fault)
-
-
-def _plain_array(values: Sequence[Any]) -> pa.Array:
-    refused = (pa.ArrowException, TypeError, ValueError, OverflowError)
-    try:
-        return pa.array(values)
-    except refused as fault:
-        for index, value in enumerate(values):
-            try:
-                pa.array([value])
-            except refused as cause:
-                raise ValueRefused(index, str(cause)) from None
-        raise ValueRefused(0, str(fault)) from None  # each value is fine, together they are not
-
-
-def _integers(column: Column, values: Sequence[Any], zone: str) -> pa.Array:
-    unsigned = column.unsigned or column.type not in INTEGERS_AND_YEAR
-    allowed = _UINT64 if unsigned else _INT64
-    if all(value is None or value in allowed for value in values):
-        whole = [None if value is None else int(value) for value in values]
-        return pa.array(whole, pa.uint64() if unsigned else pa.int64())
-    if column.type in WHOLE_TYPES:  # the column's own check names the value that is too large
-        return canonical_text([column] * len(values), values, zone)
-    index = next(place for place, value in enumerate(values) if value is not None and value not in allowed)
-    raise ValueRefused(index, f"{shown(values[index])} is beyond the column's {len(column.elems)} labels")
+    return texts
 
 
 def _label_number(column: Column, value: Any) -> int:

@@ -32,6 +32,11 @@ POSITION = "_position"
 """The column with each row's place."""
 
 
+def with_places(rows: pa.RecordBatch, first: int = 0) -> pa.RecordBatch:
+    """Return rows with the place of each; ``first``: that of the first one."""
+    return rows.append_column(POSITION, pa.array(np.arange(first, first + rows.num_rows)))
+
+
 def describe_row(batch: pa.RecordBatch, info: TableInfo, index: int) -> dict[str, object]:
     """Return what names a row in an error: the handle key of an image that has it, and the row's place."""
     key: dict[str, object] = {}

@@ -7,8 +7,7 @@ updates of keys split, and their order keys. Late rows are refused, kept or coun
 transaction tells is left to whoever sees it whole: two changes of one key, and the ranks of a transaction with a split
 update whose rows have a ``seq``.
 
-Of a batch that is whole (:func:`sort_table`): one table's rows, in which two changes of one key that nothing orders are
-refused.
+Of a batch that is ``whole``, all of that is decided here, and rows that commit one by one need no order keys.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ticdc_emit.changes.commit_ts import refuse_far
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import BATCH_ROWS, POSITION, FieldNames, RowBatch
+from ticdc_emit.pipeline.row_batch import BATCH_ROWS, POSITION, FieldNames, RowBatch, with_places
 from ticdc_emit.pipeline.row_counts import RowCounts
 from ticdc_emit.pipeline.row_filter import drop_unreplicated, split_and_filter
 from ticdc_emit.pipeline.row_reader import change_form
@@ -42,10 +41,12 @@ class RowSorter:
     """Arranges the batches of one input task.
 
     ``table``: whose rows they are, ``None`` where each row names its table. ``late``: ``error``, ``emit`` or ``drop``
-    for rows at or below the TSO ``late_until``. ``late_rows`` counts the dropped ones, ``kept_back`` those that are not
+    for rows at or below the TSO ``late_until``; ``any`` where the caller sends watermarks, so that any TSO is taken.
+    ``late_rows`` counts the dropped ones, ``kept_back`` those that are not
     replicated, by reason. ``split_transactions``: the first bytes of the order keys of transactions with a split
     update, by topic, where rows have a ``seq``: their rows rank by kind, wherever they are. ``row_counts``: of the rows
-    in batches, for slots of ``tick_ms``, if that is given.
+    in batches, for slots of ``tick_ms``, if that is given. ``whole``: whether a block is all of a batch: then two
+    changes of one key that nothing orders are refused.
     """
 
     def __init__(
@@ -55,10 +56,12 @@ class RowSorter:
         late: str,
         late_until: int | None,
         tick_ms: int | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
         self._plan = plan
         self._table = None if table is None else plan.table(*table)
-        self._late = late
+        self._late, self._whole = late, whole
         self._late_until = None if late == "emit" else late_until
         self._where = "the changefeed" if table is None else ".".join(table)
         self._field_names = FieldNames()
@@ -80,7 +83,8 @@ class RowSorter:
         columns = dict(zip(form.schema.names, form.columns, strict=True)) | {POSITION: rows.column(POSITION)}
         if pa.types.is_dictionary(columns["op"].type):
             columns["op"] = columns["op"].dictionary_decode()
-        refuse_far(columns["commit_ts"], self._where)
+        if self._late != "any":
+            refuse_far(columns["commit_ts"], self._where)
         form = pa.record_batch(columns)
         if self._table is not None:
             yield from self._sort_alone([(self._table, form)])
@@ -120,9 +124,8 @@ class RowSorter:
             check_columns(batch.schema.names, self._where)
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 rows = normal_form(batch.slice(start, BATCH_ROWS), self._where, first_row)
-                places = pa.array(np.arange(first_row, first_row + rows.num_rows))
+                rows = with_places(rows, first_row)
                 first_row += rows.num_rows
-                rows = rows.append_column(POSITION, places)
                 if "query" in rows.schema.names:
                     rows = rows.filter(pc.invert(is_ddl(rows)))
                 if rows.num_rows:
@@ -166,55 +169,26 @@ class RowSorter:
     def _with_keys(self, table: TablePlan, part: pa.RecordBatch) -> RowBatch:
         place = self._plan.places[table.schema, table.name]
         split_order = self._plan.transactions.split_order
-        keys = order_keys(part, table, place, early_ranks(part, split_order))
-        if SPLIT in part.schema.names and are_ranked_later(part, split_order):
+        if self._whole:
+            stamps = np.asarray(part.column("commit_ts"))
+            if (stamps[1:] > stamps[:-1]).all():  # so no update was split
+                return RowBatch.of(part, table, names=self._field_names)
+        own_ranks = (ranks if self._whole else early_ranks)(part, split_order)
+        keys = order_keys(part, table, place, own_ranks)
+        if not self._whole and SPLIT in part.schema.names and are_ranked_later(part, split_order):
             transactions = pc.binary_slice(keys.filter(part.column(SPLIT)), 0, TRANSACTION_BYTES)
             self.split_transactions.setdefault(table.topic, set()).update(transactions.unique().to_pylist())
         order = order_of(keys)
         if order is not None:
             part, keys = part.take(order), keys.take(order)
+        if self._whole:
+            ConflictCheck(self._plan.in_order).check(keys)
         return RowBatch.of(part, table, keys, self._field_names)
 
 
 def _rows_of_tables(form: pa.RecordBatch, tables: Iterable[TableRows]) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
     for each in tables:
         yield each.table, form if len(each.places) == form.num_rows else form.take(pa.array(each.places))
-
-
-def sort_table(
-    batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str] | None = None
-) -> pa.RecordBatch:
-    """Return the changes of a table that are sent, updates of keys split, in total order, without an ambiguous one.
-
-    ``batch``: in change form. ``kept_back`` counts those that are not sent, by reason. Raises
-    :class:`~ticdc_emit.errors.DuplicateChangeError`, and what ``transactions.with_whole_numbers`` and
-    :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
-    """
-    sent = _sent(batch, table, plan, Counter() if kept_back is None else kept_back)
-    stamps = np.asarray(sent.column("commit_ts").cast(pa.uint64(), safe=False))
-    if (stamps[1:] > stamps[:-1]).all():  # so no update was split
-        return sent
-    batch, keys = _with_keys(sent, table, plan)
-    ConflictCheck([table]).check(keys)
-    return batch
-
-
-def sort_unchecked(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
-    """Return what :func:`sort_table` does with the rows' order keys, ambiguous changes among them."""
-    return _with_keys(_sent(batch, table, plan, Counter()), table, plan)
-
-
-def _sent(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
-    batch = sort_by_commit(with_whole_numbers(batch, table.full_name))
-    batch = drop_unreplicated(batch, table, plan, kept_back, keyless=False)
-    return split_and_filter(batch, table, plan, kept_back)
-
-
-def _with_keys(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
-    batch = sort_by_commit(batch)
-    keys = order_keys(batch, table, 0, ranks(batch, plan.transactions.split_order))
-    order = order_of(keys)
-    return (batch, keys) if order is None else (batch.take(order), keys.take(order))
 
 
 def sort_by_commit(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -93,7 +93,7 @@ def test_moments_are_shown_on_the_clock_of_the_changefeed(column: str) -> None:
         ("double", [1, "one"], "one"),
         ("enum('a')", ["a", "b"], "not a label"),
         ("enum('a')", ["a", 1.0], "neither"),
-        ("enum('a')", [1, 1 << 70], "beyond"),
+        ("enum('a')", [1, 1 << 70], "neither"),
         ("date", [dt.date(2024, 5, 5), NOON], "time of day"),
         ("date", ["2024-05-05", NOON.replace(hour=0, tzinfo=UTC)], "not a day"),
         ("datetime", [NOON, dt.timedelta(1)], "timedelta"),
