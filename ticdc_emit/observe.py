@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.hints import counted
-from ticdc_emit.pipeline.report import RunReport, RunTotal, report_table, shown_lag, shown_watermark
+from ticdc_emit.pipeline.report import RunReport, RunTotal, left_out, report_table, shown_lag, shown_watermark
 from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:
@@ -34,17 +34,13 @@ def report_line(report: RunReport | RunTotal) -> str:
         parts.append(f"{report.rows_per_second:,.0f} rows/s")
     if report.watermark is not None:
         parts += [f"watermark {shown_watermark(report.watermark)}", f"lag {shown_lag(report)}"]
-    for count, thing, things in (
-        (report.late_rows, "late row dropped", "late rows dropped"),
-        (report.skipped_rows, "bad row skipped", "bad rows skipped"),
-        (report.filtered_rows, "row filtered", "rows filtered"),
+    parts += left_out(report)
+    rare = (
         (sum(report.filtered_ddl.values()), "DDL filtered", "DDL filtered"),
-        (report.discarded_rows, "row discarded", "rows discarded"),
         (report.claims, "object stored", "objects stored"),
         (report.retries, "retry", "retries"),
-    ):
-        if count:
-            parts.append(counted(count, thing, things))
+    )
+    parts += [counted(count, thing, things) for count, thing, things in rare if count]
     return f"{report.name}: {', '.join(parts)}"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields
@@ -34,7 +33,7 @@ from ticdc_emit.pipeline.file_delivery import write_files
 from ticdc_emit.pipeline.merge import HeldMerge, HeldRows, Merge, MergedRows, place
 from ticdc_emit.pipeline.message_packing import MessagePacker
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.report import ControlCounts
+from ticdc_emit.pipeline.report import ControlCounts, add_counts
 from ticdc_emit.pipeline.row_counts import ControlRules, CountsBody
 
 Digest: TypeAlias = bytes
@@ -113,9 +112,7 @@ class TaskResult:
             "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
             "digest": sum_of_digests(self.digest, other.digest),
             "counts": self.counts or other.counts,
-            "skipped": dict(Counter(self.skipped) + Counter(other.skipped)),
-            "filtered": dict(Counter(self.filtered) + Counter(other.filtered)),
-            "discarded": dict(Counter(self.discarded) + Counter(other.discarded)),
+            **{name: add_counts(getattr(self, name), getattr(other, name)) for name in _BY_NAME[:-1]},
             "controls": self.controls + other.controls,
         }
         return TaskResult(**summed)

@@ -3,14 +3,12 @@
 In: an error. Out: JSON; and from that JSON the same error again: its class, message, remedy, place and bad rows. What
 tasks hand on lies in files of a shuffle or of a staging folder, where others may be able to write. So reading it runs
 nothing: a class is one of :data:`_KINDS`, and a value is one of a few plain types. A value of any other type, and a
-class that is not listed, come back as the nearest that is.
+class that is not listed, come back as the nearest that is: a moment as its text.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import zoneinfo
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -89,16 +87,6 @@ def _plain(value: object) -> _Json:
         return {"bytes": bytes(value).hex()}
     if isinstance(value, Decimal):
         return {"decimal": str(value)}
-    if isinstance(value, dt.datetime):
-        zone = value.tzinfo
-        name = zone.key if isinstance(zone, zoneinfo.ZoneInfo) else None
-        return {"datetime": [(value if name is None else value.replace(tzinfo=None)).isoformat(), name, value.fold]}
-    if isinstance(value, dt.date):
-        return {"date": value.isoformat()}
-    if isinstance(value, dt.time):
-        return {"time": value.isoformat()}
-    if isinstance(value, dt.timedelta):
-        return {"timedelta": [value.days, value.seconds, value.microseconds]}
     if isinstance(value, Mapping):
         return {"object": [[_plain(name), _plain(each)] for name, each in value.items()]}
     if isinstance(value, tuple):
@@ -106,20 +94,10 @@ def _plain(value: object) -> _Json:
     return [_plain(each) for each in value] if isinstance(value, list) else str(value)
 
 
-def _moment(content: _Json) -> dt.datetime:
-    text, zone, fold = content
-    moment = dt.datetime.fromisoformat(text).replace(fold=fold)
-    return moment if zone is None else moment.replace(tzinfo=zoneinfo.ZoneInfo(zone))
-
-
 _READERS: Mapping[str, Callable[[_Json], object]] = {
     "int": lambda content: int(content, 16),
     "bytes": bytes.fromhex,
     "decimal": Decimal,
-    "datetime": _moment,
-    "date": dt.date.fromisoformat,
-    "time": dt.time.fromisoformat,
-    "timedelta": lambda content: dt.timedelta(*content),
     "object": lambda content: {_value(name): _value(each) for name, each in content},
     "tuple": lambda content: tuple(_value(each) for each in content),
 }

@@ -50,6 +50,12 @@ class ControlCounts:
         return ControlCounts(self.ddl + other.ddl, self.watermark + other.watermark, self.bootstrap + other.bootstrap)
 
 
+_SHOWN = (
+    "rows late_rows skipped_rows skipped filtered_rows filtered filtered_ddl discarded_rows discarded seconds"
+    " rows_per_second messages_per_second watermark max_commit_ts lag_ms wall_lag_ms messages_by_kind ddl_events claims"
+)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _Work:
     """What reports of any span have in common.
@@ -65,12 +71,12 @@ class _Work:
     ``finished_ms``: the wall clock at the end. ``live``: whether messages carry the wall clock (``clock="wall"``).
     """
 
-    rows: int
-    late_rows: int
-    delivery: DeliveryReport
-    seconds: float
-    watermark: int | None
-    max_commit_ts: int | None
+    rows: int = 0
+    late_rows: int = 0
+    delivery: DeliveryReport = field(default_factory=DeliveryReport)
+    seconds: float = 0.0
+    watermark: int | None = None
+    max_commit_ts: int | None = None
     controls: ControlCounts = field(default_factory=ControlCounts)
     ddl_events: int = 0
     claims: int = 0
@@ -145,28 +151,13 @@ class _Work:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: plain numbers and strings only."""
-        return {
-            "rows": self.rows,
-            "late_rows": self.late_rows,
-            "skipped_rows": self.skipped_rows,
-            "skipped": dict(self.skipped),
-            "filtered_rows": self.filtered_rows,
-            "filtered": dict(self.filtered),
-            "filtered_ddl": dict(self.filtered_ddl),
-            "discarded_rows": self.discarded_rows,
-            "discarded": dict(self.discarded),
-            "seconds": round(self.seconds, 3),
-            "rows_per_second": round(self.rows_per_second, 1),
-            "messages_per_second": round(self.messages_per_second, 1),
-            "watermark": self.watermark,
-            "max_commit_ts": self.max_commit_ts,
-            "lag_ms": self.lag_ms,
-            "wall_lag_ms": self.wall_lag_ms,
-            "messages_by_kind": dict(self.messages_by_kind),
-            "ddl_events": self.ddl_events,
-            "claims": self.claims,
-            **self.delivery.to_dict(),
-        }
+        values: dict[str, Any] = {}
+        for name in _SHOWN.split():
+            value = getattr(self, name)
+            if isinstance(value, float):
+                value = round(value, 3 if name == "seconds" else 1)
+            values[name] = dict(value) if isinstance(value, Mapping) else value
+        return {**values, **self.delivery.to_dict()}
 
     def to_json(self) -> str:
         """Return :meth:`to_dict` as one line of JSON."""
@@ -228,42 +219,23 @@ class RunTotal(_Work):
     @classmethod
     def of(cls, reports: Iterable[RunReport]) -> RunTotal:
         """Add reports up in the order in which the batches ran."""
-        total = cls(
-            batches=0,
-            last_batch_id=None,
-            rows=0,
-            late_rows=0,
-            delivery=DeliveryReport(),
-            seconds=0.0,
-            watermark=None,
-            max_commit_ts=None,
-        )
+        total = cls(batches=0, last_batch_id=None)
         for report in reports:
             total = total.plus(report)
         return total
 
     def plus(self, report: RunReport) -> RunTotal:
         """Return the total with one more report; the end of a run belongs to its last batch."""
-        return replace(
-            self,
-            batches=self.batches + (report.batch_id != self.last_batch_id),
-            last_batch_id=report.batch_id,
-            rows=self.rows + report.rows,
-            late_rows=self.late_rows + report.late_rows,
-            delivery=self.delivery + report.delivery,
-            seconds=self.seconds + report.seconds,
-            watermark=_greatest(self.watermark, report.watermark),
-            max_commit_ts=_greatest(self.max_commit_ts, report.max_commit_ts),
-            controls=self.controls + report.controls,
-            ddl_events=self.ddl_events + report.ddl_events,
-            claims=self.claims + report.claims,
-            finished_ms=report.finished_ms,
-            live=report.live,
-            skipped=add_counts(self.skipped, report.skipped),
-            filtered=add_counts(self.filtered, report.filtered),
-            filtered_ddl=add_counts(self.filtered_ddl, report.filtered_ddl),
-            discarded=add_counts(self.discarded, report.discarded),
-        )
+        work: dict[str, Any] = {"finished_ms": report.finished_ms, "live": report.live}
+        for name in ("rows", "late_rows", "delivery", "seconds", "controls", "ddl_events", "claims"):
+            work[name] = getattr(self, name) + getattr(report, name)
+        for name in ("watermark", "max_commit_ts"):
+            reached = (getattr(self, name), getattr(report, name))
+            work[name] = max((ts for ts in reached if ts is not None), default=None)
+        for name in ("skipped", "filtered", "filtered_ddl", "discarded"):
+            work[name] = add_counts(getattr(self, name), getattr(report, name))
+        batches = self.batches + (report.batch_id != self.last_batch_id)
+        return replace(self, batches=batches, last_batch_id=report.batch_id, **work)
 
     def to_dict(self) -> dict[str, Any]:
         return {"batches": self.batches, "last_batch_id": self.last_batch_id, **super().to_dict()}
@@ -289,10 +261,6 @@ def callbacks_of(option: str, given: Any) -> tuple[Callable[[Any], object], ...]
 def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
     """Return the sums by name, in order of names."""
     return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
-
-
-def _greatest(one: int | None, other: int | None) -> int | None:
-    return max((ts for ts in (one, other) if ts is not None), default=None)
 
 
 logger = logging.getLogger("ticdc_emit.pipeline.run")  # the name in docs/observability.md
@@ -358,17 +326,18 @@ def total_line(report: RunReport | RunTotal) -> str:
     """Return ``1,000 rows, 1,010 messages, 10,100 bytes in 0.5 s (2,000 rows/s)``, and what was left out."""
     rate = f" ({report.rows_per_second:,.0f} rows/s)" if report.rows_per_second >= 1 else ""
     parts = [counted(report.rows, "row"), counted(report.messages, "message"), counted(report.bytes, "byte")]
-    left_out = [
-        f", {counted(count, thing)} {what}"
-        for count, thing, what in (
-            (report.late_rows, "late row", "dropped"),
-            (report.skipped_rows, "bad row", "skipped"),
-            (report.filtered_rows, "row", "filtered"),
-            (report.discarded_rows, "row", "discarded"),
-        )
-        if count
-    ]
-    return f"{', '.join(parts)} in {report.seconds:.1f} s{rate}{''.join(left_out)}"
+    return f"{', '.join(parts)} in {report.seconds:.1f} s{rate}{''.join(f', {each}' for each in left_out(report))}"
+
+
+def left_out(report: RunReport | RunTotal) -> list[str]:
+    """Return how many rows were left out, and why; nothing where none was."""
+    counts = (
+        (report.late_rows, "late row", "dropped"),
+        (report.skipped_rows, "bad row", "skipped"),
+        (report.filtered_rows, "row", "filtered"),
+        (report.discarded_rows, "row", "discarded"),
+    )
+    return [f"{counted(count, thing)} {what}" for count, thing, what in counts if count]
 
 
 def report_facts(report: RunReport | RunTotal) -> list[tuple[str, str]]:

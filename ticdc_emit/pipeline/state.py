@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 from ticdc_emit.changes.commit_ts import is_far
 from ticdc_emit.config.secrets import foreign_text
@@ -176,8 +176,6 @@ _CHECKSUM = "crc32"
 _GREATEST_MS = 2**53
 _GREATEST_PARTITIONS = 2**31 - 1
 _NAME = re.compile(r"batch-([0-9]{1,19})\.json")
-_DIGEST = re.compile(r"([0-9a-f]{32})?")
-_RUN = re.compile(r"[0-9A-Za-z-]{1,60}")
 _REMEDY = "Restore the file from a backup, or start with another state_uri"
 
 
@@ -266,118 +264,81 @@ def damaged(name: str, what: str, batch_id: int | None = None) -> StateError:
     return StateError(f"the state record cannot be used: {what}", remedy=_REMEDY, file=name, batch_id=batch_id)
 
 
-def _is_whole(value: object, least: int, most: int) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+_Check: TypeAlias = Callable[[Any], bool]
 
 
-def _is_tso(value: object) -> bool:
-    return _is_whole(value, -1, GREATEST)
+def _whole(least: int, most: int) -> _Check:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def _is_count(value: object) -> bool:
-    return _is_whole(value, 0, GREATEST)
+def _or_null(check: _Check) -> _Check:
+    return lambda value: value is None or check(value)
 
 
-def _is_ms(value: object) -> bool:
-    return _is_whole(value, 0, _GREATEST_MS)
+def _text_like(pattern: str) -> _Check:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.DOTALL) is not None
 
 
-def _is_clock(value: object) -> bool:
-    return value is None or _is_whole(value, -_GREATEST_MS, _GREATEST_MS)
+def _each(check: _Check) -> _Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
 
 
-def _is_watermark(value: object) -> bool:
-    return value is None or _is_tso(value)
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_digest(value: object) -> bool:
-    return value is None or (isinstance(value, str) and _DIGEST.fullmatch(value) is not None)
-
-
-def _is_run(value: object) -> bool:
-    return value is None or (isinstance(value, str) and _RUN.fullmatch(value) is not None)
-
-
-def is_ddl(value: object) -> bool:
-    """Whether this is a list of statements as JSON has it."""
-    return isinstance(value, list) and all(
-        isinstance(entry, list)
-        and len(entry) == 3
-        and _is_tso(entry[0])
-        and isinstance(entry[1], str)
-        and isinstance(entry[2], str)
-        for entry in value
-    )
-
-
-def _is_places(value: object) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(each, list) and len(each) == 2 and _is_count(each[0]) and _is_whole(each[1], each[0] + 1, GREATEST)
-        for each in value
-    )
-
-
-def _is_schedule(value: object) -> bool:
-    """Whether this is what ``Bootstraps.state`` returns."""
-    return value is None or (
-        isinstance(value, dict)
-        and _has(value, start_ms=_is_ms, passed_ms=_is_ms, started=_is_flag)
-        and isinstance(value.get("tables"), list)
-        and all(_is_scheduled_table(entry) for entry in value["tables"])
-    )
-
-
-def _is_scheduled_table(entry: object) -> bool:
-    return (
-        isinstance(entry, dict)
-        and _has(entry, key=_is_id, last_row_ms=_is_ms, sent_ms=_is_ms, rows=_is_count, partitions=_is_partitions)
-        and isinstance(entry.get("topic"), str)
-        and _is_table_version(entry.get("table"))
-    )
-
-
-def _is_table_version(value: object) -> bool:
-    return (
+def _row(*checks: _Check) -> _Check:
+    return lambda value: (
         isinstance(value, list)
-        and len(value) == 5
-        and all(isinstance(name, str) for name in value[:2])
-        and all(_is_id(number) for number in value[2:])
+        and len(value) == len(checks)
+        and all(check(each) for check, each in zip(checks, value, strict=True))
     )
 
 
-def _is_partitions(value: object) -> bool:
-    return _is_whole(value, 1, _GREATEST_PARTITIONS)
+def _with(**checks: _Check) -> _Check:
+    return lambda value: (
+        isinstance(value, dict) and all(name in value and check(value[name]) for name, check in checks.items())
+    )
 
 
-def _is_id(value: object) -> bool:
-    return _is_whole(value, -GREATEST - 1, 2 * GREATEST + 1)
+_TSO, _COUNT, _MS = _whole(-1, GREATEST), _whole(0, GREATEST), _whole(0, _GREATEST_MS)
+_ID = _whole(-GREATEST - 1, 2 * GREATEST + 1)
+_FLAG: _Check = lambda value: isinstance(value, bool)  # noqa: E731
+_TEXT = _text_like(".*")
+_PLACE = _row(_COUNT, _COUNT)
 
+is_ddl = _each(_row(_TSO, _TEXT, _TEXT))
+"""Whether this is a list of statements as JSON has it."""
 
-def _has(record: dict[str, Any], **checks: Callable[[object], bool]) -> bool:
-    return all(name in record and check(record[name]) for name, check in checks.items())
-
-
-_CHECKS: dict[str, Callable[[object], bool]] = {
-    "batch_id": _is_count,
-    "build_ts": _is_clock,
-    "watermark": _is_watermark,
-    "sent_until": _is_tso,
+_SCHEDULE = _with(  # what Bootstraps.state returns
+    start_ms=_MS,
+    passed_ms=_MS,
+    started=_FLAG,
+    tables=_each(
+        _with(
+            key=_ID,
+            last_row_ms=_MS,
+            sent_ms=_MS,
+            rows=_COUNT,
+            partitions=_whole(1, _GREATEST_PARTITIONS),
+            topic=_TEXT,
+            table=_row(_TEXT, _TEXT, _ID, _ID, _ID),
+        )
+    ),
+)
+_CHECKS: dict[str, _Check] = {
+    "batch_id": _COUNT,
+    "build_ts": _or_null(_whole(-_GREATEST_MS, _GREATEST_MS)),
+    "watermark": _or_null(_TSO),
+    "sent_until": _TSO,
     "ddl": is_ddl,
-    _PLACES: _is_places,
-    "done": _is_flag,
-    "end_watermark": _is_watermark,
-    "end_sent_until": _is_tso,
-    "rows": _is_count,
-    "bootstraps": _is_schedule,
-    "end_bootstraps": _is_schedule,
-    "max_commit_ts": _is_tso,
-    "end_max_commit_ts": _is_tso,
-    "digest": _is_digest,
-    "run": _is_run,
+    _PLACES: _each(lambda value: _PLACE(value) and value[0] < value[1]),
+    "done": _FLAG,
+    "end_watermark": _or_null(_TSO),
+    "end_sent_until": _TSO,
+    "rows": _COUNT,
+    "bootstraps": _or_null(_SCHEDULE),
+    "end_bootstraps": _or_null(_SCHEDULE),
+    "max_commit_ts": _TSO,
+    "end_max_commit_ts": _TSO,
+    "digest": _or_null(_text_like("([0-9a-f]{32})?")),
+    "run": _or_null(_text_like("[0-9A-Za-z-]{1,60}")),
 }
 
 
