@@ -135,9 +135,7 @@ class FsspecStateStore:
             return False
         token = uuid4().hex
         writer = {"token": token, "host": socket.gethostname(), "pid": os.getpid(), "since_ms": _now_ms()}
-        with storage("used"):
-            self._fs.makedirs(self._root, exist_ok=True)
-        _replace(self._fs, f"{self._root}/{_WRITER}", sealed(writer))
+        self.write(_WRITER, writer)
         self._token = token
         self._history.refresh()
         return True
@@ -217,6 +215,26 @@ class FsspecStateStore:
         self.claim()
         with storage("written", batch_id=batch_id):
             self._fs.rm(self._path(batch_id))
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """Return a record beside those of batches, by the name of its file; ``None`` if there is none."""
+        with storage("read"):
+            try:
+                content = self._fs.cat_file(f"{self._root}/{name}")
+            except FileNotFoundError:
+                return None
+        return object_of(content, name)
+
+    def write(self, name: str, record: dict[str, Any]) -> None:
+        """Keep a record beside those of batches."""
+        with storage("used"):
+            self._fs.makedirs(self._root, exist_ok=True)
+        _replace(self._fs, f"{self._root}/{name}", sealed(record))
+
+    def remove(self, name: str) -> None:
+        """Remove a record beside those of batches."""
+        with storage("written"):
+            self._fs.rm(f"{self._root}/{name}")
 
     def _path(self, batch_id: int) -> str:
         return f"{self._root}/{file_name(batch_id)}"

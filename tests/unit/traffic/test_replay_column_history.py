@@ -271,5 +271,5 @@ def test_a_folder_that_cannot_be_used_is_a_state_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StateError):
         told(versions_of(ONE), tmp_path / "file" / "state")
-    with pytest.raises(StateError, match=r"the record columns\.json cannot be used"):
+    with pytest.raises(StateError, match="the state store cannot be"):
         ColumnRecord.find(Secret(str(tmp_path / "file" / "state")), "shop.goods")

@@ -8,17 +8,16 @@ And a :class:`ColumnRecord` of each table, for versions that the table no longer
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ticdc_emit.config import Secret
-from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import StateError
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.state import GREATEST, damaged, object_of, sealed
+from ticdc_emit.pipeline.state import GREATEST, damaged
+from ticdc_emit.pipeline.state_store import FsspecStateStore
 
 _REPLAY, _COLUMNS = "replay.json", "columns.json"
 _WHAT = {"slice_ms": "slice", "tables": "schema or other DDL"}
@@ -55,7 +54,7 @@ class ReplayRecord:
         ``first_batch``: that of a replay that begins now. Raises :class:`StateError` if the history or its slices
         differ, or the storage fails.
         """
-        known = None if state_uri is None else _load(state_uri, _REPLAY)
+        known = None if state_uri is None else FsspecStateStore(state_uri.reveal()).read(_REPLAY)
         if known is None:
             return cls(state_uri, cut, first_batch, is_saved=state_uri is None)
         began = known.get("first_batch")
@@ -75,14 +74,12 @@ class ReplayRecord:
     def begin(self) -> None:
         """Save the record, unless it is saved already."""
         if self.state_uri is not None and not self.is_saved:
-            _save(self.state_uri, _REPLAY, {**self.cut, "first_batch": self.first_batch})
+            FsspecStateStore(self.state_uri.reveal()).write(_REPLAY, {**self.cut, "first_batch": self.first_batch})
 
     def undo(self) -> None:
         """Remove the record, if this run has saved it."""
         if self.state_uri is not None and not self.is_saved:
-            storage, path = _located(self.state_uri, _REPLAY)
-            with _storage_errors(_REPLAY):
-                storage.rm(path)
+            FsspecStateStore(self.state_uri.reveal()).remove(_REPLAY)
 
 
 class ColumnRecord(NamedTuple):
@@ -104,7 +101,7 @@ class ColumnRecord(NamedTuple):
     @classmethod
     def find(cls, state_uri: Secret[str], table: str) -> ColumnRecord | None:
         """Return the record of a table, ``schema.name`` in TiDB. Raises :class:`StateError` if it cannot be read."""
-        known = (_load(state_uri, _COLUMNS) or {}).get(table)
+        known = (FsspecStateStore(state_uri.reveal()).read(_COLUMNS) or {}).get(table)
         if known is None:
             return None
         try:
@@ -117,41 +114,5 @@ class ColumnRecord(NamedTuple):
 
     def save(self, state_uri: Secret[str], table: str) -> None:
         """Keep the record in place of the table's last one."""
-        _save(state_uri, _COLUMNS, {**(_load(state_uri, _COLUMNS) or {}), table: self._asdict()})
-
-
-def _load(state_uri: Secret[str], name: str) -> dict[str, Any] | None:
-    storage, path = _located(state_uri, name)
-    with _storage_errors(name):
-        try:
-            content = storage.cat_file(path)
-        except FileNotFoundError:
-            return None
-    return object_of(content, name)
-
-
-def _save(state_uri: Secret[str], name: str, record: dict[str, Any]) -> None:
-    storage, path = _located(state_uri, name)
-    with _storage_errors(name):
-        storage.makedirs(path.rpartition("/")[0], exist_ok=True)
-        storage.pipe_file(f"{path}.tmp", sealed(record))
-        storage.mv(f"{path}.tmp", path)
-
-
-def _located(state_uri: Secret[str], name: str) -> tuple[Any, str]:
-    import fsspec  # the state store was asked before, and has reported whether it exists
-
-    with _storage_errors(name):
-        storage, root = fsspec.core.url_to_fs(state_uri.reveal())
-        return storage, f"{root}/{name}"
-
-
-@contextmanager
-def _storage_errors(name: str) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # the storage's client may raise any type
-        raise StateError(
-            f"the record {name} cannot be used: {type(error).__name__}: {foreign_text(str(error))}",
-            remedy="Check that the folder of state_uri is there and may be used",
-        ) from None
+        store = FsspecStateStore(state_uri.reveal())
+        store.write(_COLUMNS, {**(store.read(_COLUMNS) or {}), table: self._asdict()})
