@@ -10,7 +10,6 @@ import pytest
 from spark_history import SCHEMA, tso
 
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import IncompatibleSchemaError
 from ticdc_emit.protocols.avro.decoder import AvroReader
 from ticdc_emit.registry.base import MemoryRegistry
@@ -23,18 +22,6 @@ URI = "protocol=avro&enable-tidb-extension=true&partition-num=4&schema-registry=
 
 def _texts(registry: MemoryRegistry) -> dict[Any, str]:
     return {post.id: post.schema for post in registry.posts}
-
-
-def test_the_sink_and_the_plain_encoder_agree(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    registry = MemoryRegistry()
-    TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, registry=registry).write(changes(25))
-    encoder = Encoder(f"memory://x?{URI}", SCHEMA, registry=MemoryRegistry())
-    plain = encoder.encode(changes(25).toArrow()).to_pylist()
-    messages = list(read_files(tmp_path))
-    assert [(message.key, message.value) for message in messages] == [(row["key"], row["value"]) for row in plain]
-    assert [post.subject for post in registry.posts] == ["ticdc-key", "ticdc-value"]
-    reader: Any = AvroReader(_texts(registry))
-    assert [reader.read(message.key, message.value).op for message in messages[:3]] == ["insert", "update", "delete"]
 
 
 def test_a_new_column_between_batches_is_registered_once(

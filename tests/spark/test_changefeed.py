@@ -86,20 +86,6 @@ def test_tables_come_and_go_across_restarts(spark: Any, tmp_path: Path) -> None:
     }
 
 
-def test_a_replayed_batch_sends_identical_bytes_to_every_topic(spark: Any, tmp_path: Path) -> None:
-    for number, batch in [*enumerate(BATCHES[:3]), (2, BATCHES[2])]:
-        sink = TicdcSink(f"jsonl://{tmp_path}/out?{URI}", SCHEMA, changefeed=RULES, state_uri=f"{tmp_path}/state")
-        sink(spark.createDataFrame(batch, KIND), number)
-    values: dict[tuple[str, int], list[bytes | None]] = {}
-    for message in read_files(str(tmp_path / "out")):
-        values.setdefault((message.topic, message.partition), []).append(message.value)
-    for target in (("shop_b", 0), ("shop_b", 1), ("shop_c", 0), ("shop_c", 1), ("shop_a", 0)):
-        told = values[target]
-        start = next(place for place in range(len(told)) if told[place] in told[:place])
-        again = told[start:]
-        assert told[start - len(again) : start] == again, target
-
-
 def _watermarks(story: list[tuple[str, Any]]) -> list[int]:
     found = [what for kind, what in story if kind == "WATERMARK"]
     assert found == sorted(set(found))

@@ -64,20 +64,6 @@ def test_tables_side_by_side_send_what_one_generic_frame_sends(spark: Any, tmp_p
     assert {message.topic for message in sent} == {"shop_orders", "shop_items"}
 
 
-def test_no_partitioning_of_the_source_changes_a_byte(spark: Any, tmp_path: Path) -> None:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    tables = frames(spark)
-    for name, change in (
-        ("one", lambda df: df.coalesce(1)),
-        ("two", lambda df: df.repartition(2)),
-        ("seven", lambda df: df.repartition(7)),
-        ("shuffled", lambda df: df.orderBy(F.rand(5))),
-    ):
-        sink(tmp_path / name).write({table: change(df) for table, df in tables.items()})
-        assert list(read_files(tmp_path / name)) == list(read_files(tmp_path / "one")), name
-
-
 def test_a_stream_of_tables_and_a_replayed_batch(spark: Any, tmp_path: Path) -> None:
     tables = frames(spark, 10)
     emit = sink(tmp_path, state_uri=str(tmp_path / "state"))

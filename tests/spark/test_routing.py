@@ -9,7 +9,7 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.delivery.memory import clear, messages
-from ticdc_emit.errors import DispatcherError, InvalidValueError, UnsupportedTypeError
+from ticdc_emit.errors import DispatcherError, InvalidValueError
 from ticdc_emit.spark import TicdcSink
 
 URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=5"
@@ -72,44 +72,6 @@ def test_spark_routes_and_splits_as_the_encoder_does(spark: Any, seq: bool) -> N
     assert sum(topic == "shop_a" for topic, _ in got) > 2
 
 
-def test_a_typed_dataframe_is_spread_by_value_too(spark: Any) -> None:
-    rows = [("u", TS, (key, f"u{key}", 1.5), (key + (key % 3 == 0) * 100, f"u{key}", 1.5)) for key in range(40)]
-    images = "struct<id: int, u: string, n: decimal(9,2)>"
-    df = spark.sql("select 1").limit(0)
-    df = spark.createDataFrame(
-        [(op, ts, *(dict(zip(("id", "u"), image[:2], strict=True)) for image in pair)) for op, ts, *pair in rows],
-        "op string, commit_ts long, before struct<id: int, u: string>, after struct<id: int, u: string>",
-    ).selectExpr(
-        "op",
-        "commit_ts",
-        *(f"named_struct('id', {i}.id, 'u', {i}.u, 'n', cast(1.5 as decimal(9,2))) {i}" for i in ("before", "after")),
-    )
-    assert images in df.schema["before"].dataType.simpleString().replace(":", ": ").replace(",u", ", u").replace(
-        ",n", ", n"
-    )
-    clear("typed")
-    TicdcSink(f"memory://typed?{URI}", TABLE % "a", changefeed=RULES).write(df)
-    encoder = Encoder(f"memory://x?{URI}", TABLE % "a", changefeed=RULES)
-    plain = encoder.encode(
-        [
-            {
-                "op": op,
-                "commit_ts": ts,
-                "before": dict(zip(("id", "u", "n"), b, strict=True)),
-                "after": dict(zip(("id", "u", "n"), a, strict=True)),
-            }
-            for op, ts, b, a in ((op, ts, (*b[:2], "1.5"), (*a[:2], "1.5")) for op, ts, b, a in rows)
-        ]
-    ).to_pylist()
-    got = [
-        (m.partition, m.value)
-        for m in messages("typed")
-        if m.topic == "shop_a" and b"TIDB_WATERMARK" not in (m.value or b"")
-    ]
-    assert sorted(got) == sorted((row["partition"], row["value"]) for row in plain)
-    assert len({partition for partition, _ in got}) > 2
-
-
 def test_what_has_no_partition_is_raised_with_its_type(spark: Any) -> None:
     kind = "schema string, table string, op string, commit_ts long, after map<string,string>"
     df = spark.createDataFrame([("shop", "a", "c", TS, {"id": "no number", "u": "x", "n": "1"})], kind)
@@ -164,30 +126,3 @@ def test_keys_in_odd_forms_are_ordered_as_the_encoder_does(spark: Any) -> None:
         ]
         expected = encoder.encode(numbers, table=f"shop.{name}").column("value").to_pylist()
         assert [value for value in found if b'"table":"%s"' % name.encode() in value] == expected, name
-
-
-@pytest.mark.parametrize("name", ["whole", "deci", "dbl"])
-def test_typed_keys_given_as_text_compare_by_value(spark: Any, name: str) -> None:
-    columns, values = KEYS[name]
-    schema = f"create table shop.{name} ({columns})"
-    df = spark.createDataFrame(
-        [("c", TS, {"id": key}) for key in values], "op string, commit_ts long, after struct<id: string>"
-    )
-    clear("typed-text")
-    TicdcSink(f"memory://typed-text?{ONE}", schema).write(df)
-    plain = [{"op": "c", "commit_ts": TS, "after": {"id": key}} for key in values]
-    expected = Encoder(f"memory://x?{ONE}", schema).encode(plain).column("value").to_pylist()
-    assert sent("typed-text") == expected
-
-
-def test_a_transaction_that_is_no_number_is_refused(spark: Any) -> None:
-    kind = "op string, commit_ts long, start_ts string, after struct<id: int>"
-    sink = TicdcSink(f"memory://bad?{ONE}", "create table shop.a (id int primary key)")
-    with pytest.raises(InvalidValueError) as refused:
-        sink.write(spark.createDataFrame([("c", TS, "9", {"id": 1}), ("c", TS, "x", {"id": 2})], kind))
-    assert (refused.value.table, refused.value.column) == ("shop.a", "start_ts")
-    with pytest.raises(UnsupportedTypeError) as unfit:
-        sink.write(
-            spark.createDataFrame([("c", TS, True, {"id": 1})], kind.replace("start_ts string", "start_ts boolean"))
-        )
-    assert unfit.value.column == "start_ts"
