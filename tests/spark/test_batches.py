@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_history import FIRST_TSO, SCHEMA, tso
+from spark_history import FIRST_TSO, tso
 
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.delivery.memory import messages
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
 from ticdc_emit.pipeline.ddl import ddl_statements
-from ticdc_emit.pipeline.plan import KeylessTableWarning
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.schema.catalog import catalog_from_sql, current_database
 from ticdc_emit.spark import TicdcSink, encode
@@ -85,53 +82,6 @@ def test_a_finished_batch_takes_no_new_ddl(spark: Any, tmp_path: Path) -> None:
     assert sent(tmp_path) == first * 2
 
 
-@pytest.mark.parametrize("where", ["files", "memory"])
-def test_a_replay_with_other_rows_sends_nothing(
-    spark: Any, changes: Callable[..., Any], tmp_path: Path, where: str
-) -> None:
-    memory = f"replay-{tmp_path.name}"
-    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}" if where == "files" else f"memory://{memory}?{URI}", SCHEMA)
-
-    def count() -> int:
-        return len(sent(tmp_path) if where == "files" else messages(memory))
-
-    sink(changes(5), 0)
-    before = count()
-    assert before == 13
-    with pytest.raises(StateError, match="it had 12"):
-        sink(changes(4), 0)
-    assert count() == before
-    sink(changes(5), 0)
-    assert count() == 2 * before
-
-
-def test_finish_belongs_to_the_last_batch(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    out, state = tmp_path / "out", tmp_path / "state"
-    sink = TicdcSink(f"jsonl://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state))
-    assert sink.finish() is None
-    first, second = changes(5), changes(5, start=10)
-    sink(first, 0)
-    sink(first.limit(0), 1)
-    report = sink.finish()
-    assert report is not None
-    assert (report.batch_id, report.rows, report.messages) == (1, 0, 1)
-    top = sink.reports[0].max_commit_ts
-    assert report.watermark == top
-    assert sink.reports[0].watermark == top - 1
-    again = sink.finish()
-    assert again is not None
-    assert again.messages == 0
-    assert sorted(path.name for path in state.glob("batch-*")) == ["batch-0.json", "batch-1.json"]
-
-    resumed = TicdcSink(f"jsonl://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state))
-    resumed(first.limit(0), 1)
-    resumed(second, 2)
-    assert [r.rows for r in resumed.reports] == [0, 12]
-    marks = [m["_tidb"]["watermarkTs"] for m in sent(out) if m["type"] == "TIDB_WATERMARK"]
-    assert marks == sorted(set(marks))
-    assert marks[:2] == [top - 1, top]
-
-
 def test_a_replay_moves_no_end_back() -> None:
     done = BatchState(3).complete(watermark=90, sent_until=91, rows=4)
     finished = done.complete(watermark=100, sent_until=100, rows=4)
@@ -161,16 +111,6 @@ def test_encode_gives_rows_only_and_keeps_no_state(spark: Any, tmp_path: Path) -
         assert [set(row["data"][0]) for row in rows] == [{"id"}, {"id"}, {"id", "extra"}, {"id"}]
     assert list(tmp_path.iterdir()) == []
     assert encode(df, f"memory://x?{URI}", TABLE, ddl=[(tso(1), ADD)]).count() == 4
-
-
-def test_the_schema_is_read_in_the_zone_of_the_changefeed(spark: Any, tmp_path: Path) -> None:
-    schema = "create table test.t (id int primary key, at timestamp default '2024-01-01 08:00:00')"
-    ddl = [(tso(1), "alter table test.t add column seen timestamp default '2024-01-01 08:00:00'")]
-    for zone, expected in (("UTC", "2024-01-01 08:00:00"), ("Asia/Shanghai", "2024-01-01 00:00:00")):
-        sink = TicdcSink(f"memory://x?{URI}", schema, ddl=ddl, time_zone=zone)
-        histories = sink._changefeed._planner.plan(BatchState(0, ddl=sink._changefeed._ddl)).tables["test", "t"]
-        defaults = [column.default for column in histories.newest.columns if column.name != "id"]
-        assert [str(default) for default in defaults] == [expected, expected]
 
 
 def test_ddl_runs_in_the_database_of_the_table(spark: Any, tmp_path: Path) -> None:
@@ -242,41 +182,3 @@ def test_a_ddl_waits_while_rows_of_its_old_schema_may_come(spark: Any, tmp_path:
     ]
     with pytest.raises(LateRowError, match="DDL"):
         sink(rows(tso(5)), 2)
-
-
-def test_rows_of_a_table_without_a_handle_key_are_left_out(spark: Any, tmp_path: Path) -> None:
-    kind = "schema string, table string, op string, commit_ts long, query string, after map<string,string>"
-    rows = spark.createDataFrame(
-        [
-            ("test", "t", "c", tso(1), None, {"id": "1"}),
-            ("test", "log", "c", tso(2), None, {"a": "1"}),
-            ("test", "log", "ddl", tso(3), "alter table test.log add primary key (a)", None),
-            ("test", "log", "c", tso(4), None, {"a": "2"}),
-        ],
-        kind,
-    )
-    schema = "create table test.t (id int primary key); create table test.log (a int not null)"
-    uri = f"jsonl://{tmp_path}?protocol=simple&partition-num=1"
-    with pytest.warns(KeylessTableWarning, match=r"test\.log"):
-        sink = TicdcSink(uri, schema)
-    sink.write(rows)
-    held = [json.loads(message.value or b"") for message in read_files(tmp_path)]
-    shown = [next(iter(each["data"].values())) if "data" in each else each["type"] for each in held]
-    assert [each for each in shown if each not in ("WATERMARK", "BOOTSTRAP")] == ["1", "CINDEX", "2"]
-
-
-@pytest.mark.parametrize("form", ["generic", "typed"])
-def test_a_sink_of_an_empty_cluster_learns_its_tables_from_rows(spark: Any, tmp_path: Path, form: str) -> None:
-    create = [(tso(1), "create database shop"), (tso(2), "create table shop.orders (id int primary key)")]
-    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", "", table=None if form == "generic" else "shop.orders")
-    if form == "generic":
-        kind = "schema string, table string, op string, commit_ts long, query string, after map<string, string>"
-        ddl = [("shop", None, "ddl", at, query, None) for at, query in create]
-        rows = [("shop", "orders", "c", tso(3), None, {"id": "3"})]
-    else:
-        kind = "op string, commit_ts long, query string, after struct<id:int>"
-        ddl = [("ddl", at, query, None) for at, query in create]  # type: ignore[misc]
-        rows = [("c", tso(3), None, (3,))]  # type: ignore[list-item]
-    report = sink.write(spark.createDataFrame([*ddl, *rows], kind))
-    assert (report.rows, report.ddl_events) == (1, 2)
-    assert [kind for kind in kinds(sent(tmp_path)) if kind != "TIDB_WATERMARK"] == ["QUERY", "CREATE", "INSERT"]

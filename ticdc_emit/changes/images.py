@@ -329,7 +329,6 @@ class BeforeImage(Image):
         return mask is not None and bool(mask.mean() > _MOSTLY)
 
     def _part(self, column: Column) -> pa.Array:
-        """Return the accepted values of the differing rows only."""
         name = column.name
         if name not in self._parts:
             part = None if self.batched_parts is None else self.batched_parts.accepted(name)

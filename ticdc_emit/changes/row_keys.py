@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import ROW_KEY
 from ticdc_emit.changes.model import Changes
@@ -68,7 +69,7 @@ def row_keys_of(changes: Changes) -> pa.Array:
         if len(missing):
             raise _refused(changes, missing, "only TiDB knows the row's handle in TiKV", "Give row_key with the row")
         return given
-    wrong = np.flatnonzero(np.asarray(given.is_valid()) & np.asarray(_differ(given, computed)))
+    wrong = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(given, computed), False)))
     if len(wrong):
         raise _refused(changes, wrong, "row_key does not match the row's values", "Leave it out")
     return computed
@@ -157,10 +158,6 @@ def _given(changes: Changes) -> pa.Array:
     return column.cast(pa.binary())
 
 
-def _differ(given: pa.Array, computed: pa.Array) -> list[bool]:
-    return [left != right for left, right in zip(given.to_pylist(), computed.to_pylist(), strict=True)]
-
-
 def _refused(changes: Changes, rows: np.ndarray[Any, np.dtype[np.int64]], reason: str, remedy: str) -> RowError:
     def error(number: int) -> InvalidValueError:
         row = changes.current.row_key(int(rows[number]))
@@ -171,7 +168,6 @@ def _refused(changes: Changes, rows: np.ndarray[Any, np.dtype[np.int64]], reason
 
 
 def _computed(changes: Changes) -> pa.Array | None:
-    """Return the keys that follow from the values, ``None`` if they do not."""
     table, image = changes.table, changes.current
     columns = _handle_columns(table)
     if columns is None:
@@ -249,7 +245,6 @@ def _float(value: float) -> bytes:
 
 
 def _grouped(raw: bytes) -> bytes:
-    """Return bytes in groups of eight, each with a ninth that says how many of them count."""
     groups = [raw[start : start + _GROUP] for start in range(0, len(raw) + 1, _GROUP)]
     return b"".join(group.ljust(_GROUP, b"\0") + bytes([0xFF - _GROUP + len(group)]) for group in groups)
 

@@ -176,7 +176,6 @@ def chunk_folder(spark: SparkSession) -> Iterator[ChunkFolder | None]:
 
 
 def _memory() -> int:
-    """Return the bytes of the machine's memory, 0 where it does not tell."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -345,7 +344,6 @@ class SparkBatch:
         return balanced_reduce(lambda one, other: one.union(other), jobs)
 
     def _are_short(self, plan: Plan) -> bool:
-        """Return whether all rows are short, as far as the types of their columns tell."""
         tables = [(df, typed_table(df.columns, name, plan)) for name, df in self._frames.items()]
         return all(key is not None and are_short(df, plan.table(*key).versions) for df, key in tables)
 
@@ -381,7 +379,6 @@ def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan)
 
 
 def _no_rows(schema: StructType) -> pa.RecordBatch | None:
-    """Return an empty batch with the types that a worker gets from Spark; ``None`` if only Spark knows them."""
     try:
         from pyspark.sql.pandas.types import to_arrow_schema
 

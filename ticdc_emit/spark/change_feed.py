@@ -17,6 +17,7 @@ from itertools import groupby
 from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from ticdc_emit.changes.intervals import BASE
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import (
     ConfigError,
@@ -31,20 +32,20 @@ from ticdc_emit.hints import names as names_of
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import table_versions
+from ticdc_emit.spark.functions import F, T
 from ticdc_emit.spark.row_changes import (
     PUT,
     TRUNCATE,
     column_named,
     commit_ts_of,
-    differs,
-    duplicate_key,
     image,
     image_columns,
-    image_type,
+    key_columns,
     operation_of,
     refusing_rows,
     require_columns,
     required_keys,
+    version_changes,
     with_keys,
     without_collations,
 )
@@ -140,31 +141,29 @@ def from_changes(
     for an unknown operation and a commit without a time, and in ``replay``
     :class:`~ticdc_emit.errors.DuplicateChangeError` for a key that has two old or two new images in one commit.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     form, df = _required_form(df), without_collations(df)
     keys = required_keys(keys, "changes need keys")
     require_columns(df, keys)
     names = image_columns(df, columns, form.columns)
     commits, new_words = _commits_of(df, form, times)
     stamps = zip((commit.id for commit in commits), rising((commit.stamp for commit in commits), above), strict=True)
-    key_columns = [f"_key{nth}" for nth in range(len(keys))]
     images = df.select(
-        *(column_named(key).alias(name) for key, name in zip(keys, key_columns, strict=True)),
+        *key_columns(keys),
         column_named(form.commit).cast("long").alias("_commit"),
         column_named(form.operation).isin(new_words).alias("_is_new"),
         image(names).alias("_image"),
     )
     stamped = images.join(
-        F.broadcast(df.sparkSession.createDataFrame(list(stamps), "_commit long, _ts long")), "_commit"
+        F.broadcast(df.sparkSession.createDataFrame(list(stamps), "_commit long, _begin long")), "_commit"
     )
     if not any(commit.is_mixed for commit in commits):
         return with_keys(_single_images(stamped), keys)
-    ranges = _mixed_ranges(commits)
+    runs = [list(run) for is_mixed, run in groupby(commits, attrgetter("is_mixed")) if is_mixed]
+    ranges = [(run[0].id, run[-1].id) for run in runs]
     if not form.skips_files or len(ranges) > _MOST_RANGES:
-        return with_keys(_paired_images(stamped, key_columns), keys)
+        return with_keys(_paired_images(stamped), keys)
     is_mixed = reduce(or_, (F.col("_commit").between(first, last) for first, last in ranges))
-    changes = _single_images(stamped.filter(~is_mixed)).union(_paired_images(stamped.filter(is_mixed), key_columns))
+    changes = _single_images(stamped.filter(~is_mixed)).union(_paired_images(stamped.filter(is_mixed)))
     return with_keys(changes, keys)
 
 
@@ -196,7 +195,6 @@ def changes_of_table(
 
 
 def _require_key(columns: Sequence[str], versions: Sequence[TableInfo]) -> None:
-    """Raise :class:`MissingColumnError` unless a feed with these columns has the handle key of a version."""
     if any(set(info.handle_key_names) <= set(columns) for info in versions):
         return
     lacking = next(name for name in versions[-1].handle_key_names if name not in columns)
@@ -223,14 +221,13 @@ def _form_of_frame(rows: Any) -> FeedForm | None:
 
 def feeds_as_images(source: Any) -> Any:
     """Return rows, or those of several tables by name, with schemas of row changes in place of change feeds."""
-    from pyspark.sql.types import StructField, StructType
 
     def images(rows: Any) -> Any:
         form = _form_of_frame(rows)
         if form is None:
             return rows
         columns = [field for field in rows.schema.fields if field.name not in form.columns]
-        return StructType([StructField("after", StructType(columns))])
+        return T.StructType([T.StructField("after", T.StructType(columns))])
 
     return {name: images(rows) for name, rows in source.items()} if isinstance(source, Mapping) else images(source)
 
@@ -322,11 +319,8 @@ class _Commit(NamedTuple):
 
 def _commits_of(df: DataFrame, form: FeedForm, times: CommitTimes | None) -> tuple[list[_Commit], list[str]]:
     """Return the commits of a feed in their order, and the words of new images, by one pass over the form's columns."""
-    from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import IntegralType
-
     for name in dict.fromkeys((form.commit, form.order)):
-        if not isinstance(kind := df.schema[name].dataType, IntegralType):
+        if not isinstance(kind := df.schema[name].dataType, T.IntegralType):
             raise UnsupportedTypeError(
                 f"{kind.simpleString()} is not a number of a commit", remedy="Cast it to bigint", column=name
             )
@@ -385,7 +379,6 @@ def _commits_of(df: DataFrame, form: FeedForm, times: CommitTimes | None) -> tup
 
 
 def _stamps_of(times: CommitTimes) -> dict[int, int]:
-    """Return the TSO of commits."""
     if isinstance(times, Mapping):
         return {commit: tso_of(moment, "times") for commit, moment in times.items()}
     if not hasattr(times, "sparkSession"):
@@ -410,56 +403,24 @@ def _stamps_of(times: CommitTimes) -> dict[int, int]:
     return {commit: ts for commit, ts in found if ts is not None}
 
 
-def _mixed_ranges(commits: Sequence[_Commit]) -> list[tuple[int, int]]:
-    """Return the first and last id of each run of commits that have both old and new images."""
-    runs = (list(run) for is_mixed, run in groupby(commits, attrgetter("is_mixed")) if is_mixed)
-    return [(run[0].id, run[-1].id) for run in runs]
-
-
 def _single_images(rows: DataFrame) -> DataFrame:
-    """Return the images of commits that have only old or only new ones: deletes, or inserts."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     is_new = F.col("_is_new")
     return rows.select(
         F.when(is_new, "c").otherwise("d").alias("op"),
-        F.col("_ts").alias("commit_ts"),
+        F.col("_begin").alias("commit_ts"),
         F.when(~is_new, F.col("_image")).alias("before"),
         F.when(is_new, F.col("_image")).alias("after"),
     )
 
 
-def _paired_images(rows: DataFrame, key_columns: Sequence[str]) -> DataFrame:
+def _paired_images(rows: DataFrame) -> DataFrame:
     """Return the changes that the old and new images of each key and commit make.
 
-    Each task gives its changes commit by commit, because Spark sorts by the window's columns in their order. With the
-    key first, each task would have changes of every commit until its end, and delivering them would sort all changes.
+    Each task gives its changes commit by commit. With the key first, each task would have changes of every commit until
+    its end, and delivering them would sort all changes.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
-
-    kind = image_type(rows, "_image")
-    in_order = Window.partitionBy("_ts", *key_columns).orderBy("_is_new")
-    seen = rows.select(
-        "_ts",
-        "_is_new",
-        "_image",
-        *key_columns,
-        F.lag("_is_new").over(in_order).alias("_earlier"),
-        F.lag("_image").over(in_order).alias("_old"),
-        F.lead("_is_new").over(in_order).alias("_later"),
+    is_new = F.col("_is_new")
+    versions = rows.withColumns(
+        {"_what": F.when(is_new, PUT).otherwise(BASE), "_end": F.when(~is_new, F.col("_begin"))}
     )
-    is_new, current, old = F.col("_is_new"), F.col("_image"), F.col("_old")
-    twice = F.col("_earlier") == is_new
-    op = (
-        F.when(twice, duplicate_key([F.col(key) for key in key_columns], F.col("_ts")))
-        .when(is_new & F.col("_earlier").isNull(), "c")
-        .when(is_new & differs(old, current, kind), "u")
-        .when(~is_new & F.col("_later").isNull(), "d")
-    )
-    return seen.select(
-        op.alias("op"),
-        F.col("_ts").alias("commit_ts"),
-        F.when(is_new, old).otherwise(current).alias("before"),
-        F.when(is_new, current).alias("after"),
-    ).filter(F.col("op").isNotNull())
+    return version_changes(versions, "_what", by_begin=True, once=True)

@@ -66,14 +66,6 @@ _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
 _FLAGS = ("integrity", "force_replicate", "strict")
 
 
-def _ddl(text: str) -> list[tuple[Any, ...]]:
-    return [tuple(entry) for entry in json.loads(text)]
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
-
-
 def _camel_case(argument: str) -> str:
     first, *others = argument.split("_")
     return first + "".join(map(str.capitalize, others))
@@ -87,8 +79,11 @@ _KNOWN: dict[str, TextForm] = {
     "schemaPath": TEXT,
     "changefeed": TEXT,
     "table": TEXT,
-    "keys": TextForm(_names, "names with commas"),
-    "ddl": TextForm(_ddl, "a JSON list of [commit_ts, statement] or [commit_ts, statement, schema]"),
+    "keys": TextForm(lambda text: tuple(name.strip() for name in text.split(",")), "names with commas"),
+    "ddl": TextForm(
+        lambda text: list(map(tuple, json.loads(text))),
+        "a JSON list of [commit_ts, statement] or [commit_ts, statement, schema]",
+    ),
     **{_camel_case(argument): form for argument, form in RunOptions.text_forms().items()},
     "stagingUri": TEXT,
     **{name: FLAG if argument in _FLAGS else TEXT for name, argument in _LOADING.items()},
@@ -461,7 +456,6 @@ class _Writer:
         return _StagedRows(self._staging.write(encoding.encode(batches)), (encoding.state, encoding.encode.table))
 
     def _batch_id(self) -> int | None:
-        """Return the id of a task's batch; ``None`` if it is unknown."""
         return None
 
     def _ids(self, following: int) -> Mapping[int | None, int]:
@@ -557,7 +551,6 @@ class _StreamWriter(_Writer, DataSourceStreamArrowWriter):
 def _checked_options(
     options: Mapping[str, str], schema: StructType, overwrite: bool
 ) -> tuple[Mapping[str, str], SourceOptions]:
-    """Return the options, with the schema of the rows if they give none, and what they mean."""
     if overwrite:
         raise ConfigError(
             "a topic can only be appended to",

@@ -25,6 +25,7 @@ from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.pipeline.batch import null_in_ddl
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.spark.functions import F, T
 from ticdc_emit.sql.types import BLOB_TYPES, MySQLType
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND
@@ -40,8 +41,6 @@ _IMAGES = ("before", "after")
 
 def without_ddl(df: DataFrame) -> DataFrame:
     """Return the row changes of a DataFrame that may hold DDL rows (``op = 'ddl'`` with ``query``)."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     return df.filter(~F.lower("op").eqNullSafe(DDL_OP)) if "query" in df.columns else df
 
 
@@ -50,8 +49,6 @@ def change_columns(df: DataFrame, where: str) -> DataFrame:
 
     Raises :class:`MissingColumnError`, :class:`~ticdc_emit.errors.SchemaError` and :class:`UnsupportedTypeError`.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     check_columns(df.columns, where)
     df = variants_as_json(df)
     names = [*(GENERIC_NAMES if is_generic(df.columns) else ()), *ATTRIBUTES, "before", "after"]
@@ -68,8 +65,6 @@ def variants_as_json(df: DataFrame) -> DataFrame:
 
     A worker would get a VARIANT as two binary values. A VARIANT ``null`` is JSON's, NULL stays NULL.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     images: dict[str, Column] = {}
     for image, name in variants(df.schema):
         text = F.to_json(F.col(image)[name])
@@ -88,16 +83,14 @@ def variants_checked(schema: StructType, versions: Iterable[TableInfo], where: s
     ``versions``: of their table, none in the generic form; ``where``: the table for errors. Raises
     :class:`UnsupportedTypeError` for a VARIANT that is not the value of a JSON column.
     """
-    from pyspark.sql.types import StringType, StructField, StructType
-
     tables = list(versions)
-    images: list[StructField] = []
+    images: list[T.StructField] = []
     for image in (each for each in schema if each.name in _IMAGES):
         kind = image.dataType
-        if isinstance(kind, StructType):
+        if isinstance(kind, T.StructType):
             _refuse_variants((field.name for field in kind if _is_variant(field)), tables, where)
-            texts = (StructField(each.name, StringType()) if _is_variant(each) else each for each in kind)
-            kind = StructType(list(texts))
+            texts = (T.StructField(each.name, T.StringType()) if _is_variant(each) else each for each in kind)
+            kind = T.StructType(list(texts))
         elif "variant" in kind.simpleString():
             raise UnsupportedTypeError(
                 f"the image {image.name!r} is {kind.simpleString()}, not a struct of the table's columns",
@@ -105,8 +98,8 @@ def variants_checked(schema: StructType, versions: Iterable[TableInfo], where: s
                 table=where,
                 column=image.name,
             )
-        images.append(StructField(image.name, kind))
-    return StructType(images)
+        images.append(T.StructField(image.name, kind))
+    return T.StructType(images)
 
 
 def _refuse_variants(names: Iterable[str], versions: Sequence[TableInfo], where: str) -> None:
@@ -138,12 +131,9 @@ def union_of_reads(parts: Sequence[DataFrame]) -> DataFrame:
 
 def commit_ts_column(df: DataFrame) -> Column:
     """Return the TSO column; ``commit_time`` is converted like in ``tso.tso_from_micros``."""
-    from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import DecimalType, IntegralType
-
     if "commit_ts" in df.columns:
         kind = df.schema["commit_ts"].dataType
-        if not isinstance(kind, IntegralType | DecimalType):
+        if not isinstance(kind, T.IntegralType | T.DecimalType):
             raise UnsupportedTypeError(
                 f"commit_ts is {kind.simpleString()}, not a whole number",
                 remedy="Give commit_ts as long, or commit_time as timestamp",
@@ -235,11 +225,8 @@ def refuse_long_rows(df: DataFrame) -> DataFrame:
 
 
 def _image_fields(schema: StructType) -> Iterator[tuple[str, StructField]]:
-    """Yield the fields of the images that are structs, each with the name of its image."""
-    from pyspark.sql.types import StructType
-
     for image in schema:
-        if image.name in _IMAGES and isinstance(image.dataType, StructType):
+        if image.name in _IMAGES and isinstance(image.dataType, T.StructType):
             yield from ((image.name, field) for field in image.dataType)
 
 
@@ -271,8 +258,6 @@ class Prescan:
     """The results of one job. ``frames``: those with DDL. ``named``: those whose tables are wanted."""
 
     def __init__(self, frames: Sequence[DataFrame], *, named: Iterable[DataFrame] = ()) -> None:
-        from pyspark.sql import functions as F  # noqa: N812
-
         parts = [_ddl_of(df) for df in frames]
         parts += [_union_columns(table_names(df), kind=F.lit(_TABLE)) for df in named]
         self._found = balanced_reduce(lambda one, other: one.union(other), parts).toArrow()
@@ -301,8 +286,6 @@ def table_names(df: DataFrame) -> DataFrame:
 
 
 def _ddl_of(df: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
-
     for column in {"schema", "query"} & set(df.columns):
         _refuse_other_than_text(df, column)
     schema = F.col("schema") if "schema" in df.columns else F.lit(None)
@@ -313,10 +296,8 @@ def _ddl_of(df: DataFrame) -> DataFrame:
 
 
 def _refuse_other_than_text(df: DataFrame, column: str) -> None:
-    from pyspark.sql.types import CharType, NullType, StringType, VarcharType
-
     kind = df.schema[column].dataType
-    if not isinstance(kind, StringType | CharType | VarcharType | NullType):
+    if not isinstance(kind, T.StringType | T.CharType | T.VarcharType | T.NullType):
         raise UnsupportedTypeError(
             f"the {column} of DDL rows is {kind.simpleString()}, not text",
             remedy=f"Cast {column} to string first",
@@ -325,8 +306,5 @@ def _refuse_other_than_text(df: DataFrame, column: str) -> None:
 
 
 def _union_columns(df: DataFrame, **others: Any) -> DataFrame:
-    """Return the columns that every branch of the union has."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     held = {name: others.get(name, F.col(name) if name in df.columns else F.lit(None)) for name in _COLUMNS}
     return df.select(*(column.cast(_COLUMNS[name]).alias(name) for name, column in held.items()))

@@ -11,10 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ticdc_emit.changes.commit_ts import COUNTS
+from ticdc_emit.changes.intervals import AGAIN, SOUND, interval_changes, interval_facts
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import (
     ConfigError,
@@ -28,11 +29,14 @@ from ticdc_emit.errors import (
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.schema.frames.any_frame import KEYS
+from ticdc_emit.spark.functions import F, T
 from ticdc_emit.spark.session import conf_is_true
+from ticdc_emit.spark.worker import with_offsets
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_from_micros, tso_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
@@ -60,75 +64,97 @@ def image_columns(df: DataFrame, columns: str | Iterable[str] | None, but: Colle
 
 def image(columns: Sequence[str]) -> Column:
     """Return a row's image: a struct of these columns."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     return F.struct(*(column_named(name).alias(name) for name in columns))
 
 
 def image_type(rows: DataFrame, column: str) -> StructType:
     """Return the type of a column of images."""
-    from pyspark.sql.types import StructType
-
     kind = rows.schema[column].dataType
-    assert isinstance(kind, StructType)
+    assert isinstance(kind, T.StructType)
     return kind
 
 
-def change_struct(op: Column, stamp: str, before: Column, after: Column) -> Column:
-    """Return a row change as a struct; ``stamp``: the column with its commit_ts."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.struct(op.alias("op"), F.col(stamp).alias("commit_ts"), before.alias("before"), after.alias("after"))
+def key_columns(keys: Sequence[str]) -> list[Column]:
+    """Return the columns of the key as :func:`version_changes` needs them."""
+    return [column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)]
 
 
-def explode_changes(rows: DataFrame, *changes: Column) -> DataFrame:
-    """Return the row changes of each row; a NULL is none."""
-    from pyspark.sql import functions as F  # noqa: N812
+def version_changes(
+    rows: DataFrame, *order: str | Column, by_begin: bool = False, extra: Sequence[str] = (), once: bool = False
+) -> DataFrame:
+    """Return the changes of versions of rows (``changes.intervals``). ``order``: of versions with the same begin.
 
-    one_each = rows.select(F.explode(F.array(*changes)).alias("_change"))
-    return one_each.filter(F.col("_change").isNotNull()).select("_change.*")
+    ``rows``: columns of the key are named as by :func:`key_columns`. ``by_begin``: whether only versions that begin
+    together are compared. ``extra``, ``once``: as in ``interval_changes``.
+    """
+    own = image_type(rows, "_image")
+    variants = [field.name for field in own if isinstance(field.dataType, T.VariantType)]
+    texts = [T.StructField(each.name, T.StringType()) if each.name in variants else each for each in own]
+    fields = [T.StructField("op", T.StringType()), T.StructField("commit_ts", T.LongType())]
+    fields += [rows.schema[name] for name in extra]
+    fields += [T.StructField(name, T.StructType(texts)) for name in ("before", "after")]
+
+    def values(image: str, convert: Callable[[Column], Column]) -> Column:
+        column = F.col(image)
+        return reduce(lambda one, name: one.withField(quoted(name), convert(column[name])), variants, column)
+
+    if variants:
+        rows = rows.withColumn("_image", values("_image", F.to_json))
+    keys = [*(["_begin"] if by_begin else []), *_key_names(rows)]
+    task = partial(interval_changes, keys=keys, extra=extra, once=once)
+    changes = _through_sorted(rows, keys, order, task, T.StructType(fields))
+    return changes.withColumns({each: values(each, F.parse_json) for each in ("before", "after")} if variants else {})
 
 
-def differs(one: Column, other: Column, kind: StructType) -> Column:
-    """Return whether two images (structs of ``kind``) differ in any column, where NULL equals only NULL."""
-    from pyspark.sql import functions as F  # noqa: N812
+def version_facts(rows: DataFrame, *order: str | Column) -> DataFrame:
+    """Return what is odd in versions of rows, as ``changes.intervals.interval_facts`` yields it."""
+    fields = [rows.schema[name] for name in _key_names(rows)]
+    fields += [T.StructField(name, T.BooleanType()) for name in ("overlaps", "again")] + [
+        T.StructField("gap", T.LongType())
+    ]
+    keys = _key_names(rows)
+    return _through_sorted(rows, keys, order, partial(interval_facts, keys=keys), T.StructType(fields))
 
-    unequal = (
-        ~comparable(one[field.name], field.dataType).eqNullSafe(comparable(other[field.name], field.dataType))
-        for field in kind.fields
-    )
-    return reduce(lambda left, right: left | right, unequal, F.lit(False))
+
+def _key_names(rows: DataFrame) -> list[str]:
+    return [name for name in rows.columns if name.startswith("_key")]
+
+
+def _through_sorted(
+    rows: DataFrame,
+    keys: Sequence[str],
+    order: Sequence[str | Column],
+    task: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    schema: StructType,
+) -> DataFrame:
+    sound = [SOUND] if SOUND in rows.columns else []
+    in_order = rows.repartition(*keys).sortWithinPartitions(*keys, *sound, "_begin", *order)
+    return in_order.mapInArrow(lambda batches: task(map(with_offsets, batches)), schema)
 
 
 def comparable(value: Column, kind: DataType) -> Column:
     """Return a comparable form of the value: text for floats, because -0 is not 0; entries for maps; so inside, too."""
-    from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
-
     if _is_comparable(kind):
         return value
-    if isinstance(kind, VariantType):
+    if isinstance(kind, T.VariantType):
         return F.to_json(value)
-    if isinstance(kind, MapType):
-        entry = StructType().add("key", kind.keyType).add("value", kind.valueType)
-        return F.sort_array(comparable(F.map_entries(value), ArrayType(entry)))
-    if isinstance(kind, ArrayType):
+    if isinstance(kind, T.MapType):
+        entry = T.StructType().add("key", kind.keyType).add("value", kind.valueType)
+        return F.sort_array(comparable(F.map_entries(value), T.ArrayType(entry)))
+    if isinstance(kind, T.ArrayType):
         return F.transform(value, lambda each: comparable(each, kind.elementType))
-    if isinstance(kind, StructType):
+    if isinstance(kind, T.StructType):
         fields = (comparable(value[field.name], field.dataType).alias(field.name) for field in kind.fields)
         return F.when(value.isNotNull(), F.struct(*fields))
     return value.cast("string")
 
 
 def _is_comparable(kind: DataType) -> bool:
-    """Return whether values of a type are compared as they are."""
-    from pyspark.sql.types import ArrayType, DecimalType, FractionalType, MapType, StructType, VariantType
-
-    if isinstance(kind, ArrayType):
+    if isinstance(kind, T.ArrayType):
         return _is_comparable(kind.elementType)
-    if isinstance(kind, StructType):
+    if isinstance(kind, T.StructType):
         return all(_is_comparable(field.dataType) for field in kind.fields)
-    return isinstance(kind, DecimalType) or not isinstance(kind, FractionalType | MapType | VariantType)
+    return isinstance(kind, T.DecimalType) or not isinstance(kind, T.FractionalType | T.MapType | T.VariantType)
 
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
@@ -140,44 +166,39 @@ def common_type(kinds: Iterable[DataType]) -> DataType:
     """Return a type that holds the values of all: a wider number, a struct with the fields of all, else text (of nested
     values: JSON).
     """
-    from pyspark.sql.types import ArrayType, DecimalType, DoubleType, MapType, StringType, StructField, StructType
-
     by_name = {kind.simpleString(): kind for kind in kinds}
     if len(by_name) == 1:
         return next(iter(by_name.values()))
     if by_name.keys() <= set(_INTEGERS):
         return by_name[max(by_name, key=_INTEGERS.index)]
     if by_name.keys() <= {"tinyint", "smallint", "int", "float", "double"}:
-        return DoubleType()
-    decimals = [kind for kind in by_name.values() if isinstance(kind, DecimalType)]
+        return T.DoubleType()
+    decimals = [kind for kind in by_name.values() if isinstance(kind, T.DecimalType)]
     if len(decimals) + len(by_name.keys() & set(_INTEGERS)) == len(by_name):
         scale = max(kind.scale for kind in decimals)
         whole = [kind.precision - kind.scale for kind in decimals] + [_DIGITS.get(name, 0) for name in by_name]
         if max(whole) + scale <= _MOST_DIGITS:
-            return DecimalType(max(whole) + scale, scale)
-    structs = [kind for kind in by_name.values() if isinstance(kind, StructType)]
+            return T.DecimalType(max(whole) + scale, scale)
+    structs = [kind for kind in by_name.values() if isinstance(kind, T.StructType)]
     if len(structs) == len(by_name):
         fields: dict[str, list[DataType]] = {}
         for field in (field for kind in structs for field in kind.fields):
             fields.setdefault(field.name, []).append(field.dataType)
-        return StructType([StructField(name, common_type(own)) for name, own in fields.items()])
-    arrays = [kind for kind in by_name.values() if isinstance(kind, ArrayType)]
+        return T.StructType([T.StructField(name, common_type(own)) for name, own in fields.items()])
+    arrays = [kind for kind in by_name.values() if isinstance(kind, T.ArrayType)]
     if len(arrays) == len(by_name):
-        return ArrayType(common_type(kind.elementType for kind in arrays))
-    maps = [kind for kind in by_name.values() if isinstance(kind, MapType)]
+        return T.ArrayType(common_type(kind.elementType for kind in arrays))
+    maps = [kind for kind in by_name.values() if isinstance(kind, T.MapType)]
     if len(maps) == len(by_name):
-        return MapType(common_type(kind.keyType for kind in maps), common_type(kind.valueType for kind in maps))
-    return StringType()
+        return T.MapType(common_type(kind.keyType for kind in maps), common_type(kind.valueType for kind in maps))
+    return T.StringType()
 
 
 def converted(value: Column, own: DataType, kind: DataType) -> Column:
     """Return a value of one type in a :func:`common_type`. A field that a struct lacks is NULL."""
-    from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
-
     if own.simpleString() == kind.simpleString():
         return value
-    if isinstance(own, StructType) and isinstance(kind, StructType):
+    if isinstance(own, T.StructType) and isinstance(kind, T.StructType):
         held = {field.name: field.dataType for field in own.fields}
         fields = (
             converted(value[field.name], held[field.name], field.dataType)
@@ -187,9 +208,9 @@ def converted(value: Column, own: DataType, kind: DataType) -> Column:
         )
         named = (each.alias(field.name) for each, field in zip(fields, kind.fields, strict=True))
         return F.when(value.isNotNull(), F.struct(*named))
-    if isinstance(own, ArrayType) and isinstance(kind, ArrayType):
+    if isinstance(own, T.ArrayType) and isinstance(kind, T.ArrayType):
         return F.transform(value, lambda each: converted(each, own.elementType, kind.elementType))
-    if isinstance(own, MapType) and isinstance(kind, MapType):
+    if isinstance(own, T.MapType) and isinstance(kind, T.MapType):
         entries = F.transform(
             F.map_entries(value),
             lambda each: F.struct(
@@ -198,8 +219,13 @@ def converted(value: Column, own: DataType, kind: DataType) -> Column:
             ),
         )
         return F.map_from_entries(entries)
-    if isinstance(kind, StringType) and isinstance(own, ArrayType | MapType | StructType | VariantType):
-        return F.to_json(converted(value, own, _with_leaves(own, _decimal_as_text)), _JSON)
+    if isinstance(kind, T.StringType) and isinstance(own, T.ArrayType | T.MapType | T.StructType | T.VariantType):
+        return F.to_json(
+            converted(
+                value, own, _with_leaves(own, lambda leaf: T.StringType() if isinstance(leaf, T.DecimalType) else leaf)
+            ),
+            _JSON,
+        )
     return value.cast(kind)
 
 
@@ -210,12 +236,6 @@ _JSON = {
     "timestampNTZFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS",
 }
 """What makes Spark's JSON of a nested value that of ``columnar.nested_json``, if its decimals are text."""
-
-
-def _decimal_as_text(kind: DataType) -> DataType:
-    from pyspark.sql.types import DecimalType, StringType
-
-    return StringType() if isinstance(kind, DecimalType) else kind
 
 
 def without_collations(df: DataFrame) -> DataFrame:
@@ -237,26 +257,21 @@ def without_collations(df: DataFrame) -> DataFrame:
 
 def uncollated(kind: DataType) -> DataType:
     """Return a type whose texts have no collation."""
-    from pyspark.sql.types import StringType
-
-    return _with_leaves(kind, lambda leaf: StringType() if type(leaf) is StringType else leaf)
+    return _with_leaves(kind, lambda leaf: T.StringType() if type(leaf) is T.StringType else leaf)
 
 
 def _with_leaves(kind: DataType, leaf: Callable[[DataType], DataType]) -> DataType:
-    """Return a type with other types of its scalars."""
-    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
-
-    if isinstance(kind, StructType):
-        return StructType(
+    if isinstance(kind, T.StructType):
+        return T.StructType(
             [
-                StructField(field.name, _with_leaves(field.dataType, leaf), field.nullable, field.metadata)
+                T.StructField(field.name, _with_leaves(field.dataType, leaf), field.nullable, field.metadata)
                 for field in kind.fields
             ]
         )
-    if isinstance(kind, ArrayType):
-        return ArrayType(_with_leaves(kind.elementType, leaf), kind.containsNull)
-    if isinstance(kind, MapType):
-        return MapType(_with_leaves(kind.keyType, leaf), _with_leaves(kind.valueType, leaf), kind.valueContainsNull)
+    if isinstance(kind, T.ArrayType):
+        return T.ArrayType(_with_leaves(kind.elementType, leaf), kind.containsNull)
+    if isinstance(kind, T.MapType):
+        return T.MapType(_with_leaves(kind.keyType, leaf), _with_leaves(kind.valueType, leaf), kind.valueContainsNull)
     return leaf(kind)
 
 
@@ -297,8 +312,6 @@ def marks(df: DataFrame, text: str) -> Column:
     """Return whether a row has a mark: the column ``text`` is true, or with ``column=value`` has that value, in any
     case. A value that is neither true nor false is refused where there is no ``value``.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     name, equals, value = text.partition("=")
     own = F.lower(F.trim(column_named(name).cast("string")))
     if equals:
@@ -316,7 +329,6 @@ def keep_transactions(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     row whose ``transaction`` is NULL is a transaction of its own.
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
 
     marked = {name: df for name, df in tables.items() if TRANSACTION in df.columns}
     if not marked:
@@ -346,15 +358,14 @@ Moment: TypeAlias = "dt.datetime | int | str"
 TimeUnit: TypeAlias = Literal["tso", "s", "ms", "us"]
 """The unit of a column of whole numbers: TSO, or seconds, ms or microseconds since 1970 in UTC."""
 
-_MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
-_LAST_MICROS = ((MAX_LONG_TSO >> LOGICAL_BITS) + 1) * 1_000 - 1  # in the year 3084
-_OPEN_FROM = 253_370_764_800_000_000  # 9999-01-01 in microseconds: means "still valid", like NULL
+MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+LAST_MICROS = ((MAX_LONG_TSO >> LOGICAL_BITS) + 1) * 1_000 - 1  # in the year 3084
+OPEN_FROM = 253_370_764_800_000_000  # 9999-01-01 in microseconds: means "still valid", like NULL
 _SHOWN = 60  # characters of a value in an error
 _UNCLEAR = "is neither true nor false"
 _COUNT = "is a count since 1970, not a TSO"
 _NO_MOMENT = "is not a time between 1970 and 3084"
-_AGAIN = "' comes twice in the version of "
-_TWICE = re.compile(rf"the key '(?P<key>[^']*){_AGAIN}(?P<commit_ts>\d+)", re.DOTALL)
+_TWICE = re.compile(rf"the key '(?P<key>[^']*){AGAIN}(?P<commit_ts>\d+)", re.DOTALL)
 LOST_FILE = re.compile(r"FAILED_READ_FILE\.\w*FILE_NOT_EXIST|iceberg\.exceptions\.NotFoundException")
 """What Spark's errors show where a file of a table is gone."""
 
@@ -368,8 +379,6 @@ def commit_ts_of(df: DataFrame, moment: Moment, unit: TimeUnit = "tso") -> Colum
 
     Raises :class:`MissingColumnError`, :class:`UnsupportedTypeError` for a column whose type is not a time.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     if not isinstance(moment, str):
         return F.lit(tso_of(moment)).cast("long")
     return _stamps(df, moment, unit, None)
@@ -387,8 +396,8 @@ def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) ->
 @contextmanager
 def refusing_rows(table: str | None = None) -> Iterator[None]:
     """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column, and
-    its error for a key twice in a version (:func:`duplicate_key`) into :class:`DuplicateChangeError`. A file that is
-    gone, as after VACUUM, becomes :class:`ConfigError`. ``table``: the table of all rows, if there is but one.
+    that for a key twice in a version (``once`` of :func:`version_changes`) into :class:`DuplicateChangeError`. A file
+    that is gone, as after VACUUM, becomes :class:`ConfigError`. ``table``: the table of all rows, if there is but one.
     """
     try:
         yield
@@ -432,17 +441,7 @@ def refusing_rows(table: str | None = None) -> Iterator[None]:
 
 def column_named(column: str) -> Column:
     """Return the column of exactly this name, with any characters."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     return F.col(quoted(column))
-
-
-def duplicate_key(keys: Sequence[Column], commit_ts: Column) -> Column:
-    """Return a column that raises: two rows of the version of ``commit_ts`` have these keys."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    shown = F.translate(F.concat_ws(", ", *(F.substring(key.cast("string"), 1, _SHOWN) for key in keys)), "'", "")
-    return F.raise_error(F.concat(F.lit("the key '"), shown, F.lit(_AGAIN), commit_ts.cast("string")))
 
 
 def require_columns(df: DataFrame, columns: Iterable[str]) -> None:
@@ -470,33 +469,30 @@ def require_columns(df: DataFrame, columns: Iterable[str]) -> None:
 
 def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_us: int | None) -> Column:
     """Return the TSO of a column; ``step_us``: what is added to an end time; ``None`` for times that are not ends."""
-    from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import DateType, IntegralType, NullType, StringType, TimestampNTZType, TimestampType
-
     require_columns(df, [name])
-    if unit not in ("tso", *_MICROS):
+    if unit not in ("tso", *MICROS):
         raise ConfigError(f"{unit!r} is not a unit of time", remedy="Give tso, s, ms or us", option="unit")
     column, kind = column_named(name), df.schema[name].dataType
 
     def of_clock(clock: Column) -> Column:
         micros = F.unix_micros(clock.try_cast("timestamp"))
-        return _of_micros(micros, column, name, step_us, micros >= F.lit(_OPEN_FROM))
+        return _of_micros(micros, column, name, step_us, micros >= F.lit(OPEN_FROM))
 
     def of_number() -> Column:
         number = column.try_cast("long")
         if unit == "tso":
             return _of_tso(number, column, name, step_us)
-        micros = F.try_multiply(number, F.lit(_MICROS[unit]))
+        micros = F.try_multiply(number, F.lit(MICROS[unit]))
         beyond = micros.isNull() & ~column.cast("string").startswith("-")
-        return _of_micros(micros, column, name, step_us, (micros >= F.lit(_OPEN_FROM)) | beyond)
+        return _of_micros(micros, column, name, step_us, (micros >= F.lit(OPEN_FROM)) | beyond)
 
-    if isinstance(kind, IntegralType):
+    if isinstance(kind, T.IntegralType):
         return of_number()
-    if isinstance(kind, StringType):
+    if isinstance(kind, T.StringType):
         return F.when(F.trim(column).rlike("^[0-9]+$"), of_number()).otherwise(of_clock(F.trim(column)))
-    if isinstance(kind, TimestampType | TimestampNTZType | DateType):
+    if isinstance(kind, T.TimestampType | T.TimestampNTZType | T.DateType):
         return of_clock(column)
-    if isinstance(kind, NullType) and step_us is not None:
+    if isinstance(kind, T.NullType) and step_us is not None:
         return column.cast("long")
     raise UnsupportedTypeError(
         f"{kind.simpleString()} holds no time",
@@ -507,20 +503,16 @@ def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_us: int | None) -> Co
 
 def _of_micros(micros: Column, given: Column, name: str, step_us: int | None, is_open: Column) -> Column:
     """Return the TSO of microseconds, which are NULL if ``given`` is NULL, not a moment, or beyond a long."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     moved = F.try_add(micros, F.lit(step_us or 0))
     rest = F.pmod(moved, F.lit(1_000))
     physical = ((moved - rest) / F.lit(1_000)).cast("long")
     stamp = physical * F.lit(1 << LOGICAL_BITS) + rest * F.lit(LOGICAL_PER_MICROSECOND)
-    inside = F.when(moved.between(0, _LAST_MICROS), stamp).when(given.isNotNull(), _refusal(given, name))
+    inside = F.when(moved.between(0, LAST_MICROS), stamp).when(given.isNotNull(), _refusal(given, name))
     return inside if step_us is None else F.when(is_open, F.lit(None)).otherwise(inside)
 
 
 def _of_tso(stamp: Column, given: Column, name: str, step_us: int | None) -> Column:
     """Return a TSO as it is; it is NULL if ``given`` is NULL or beyond a long."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     span = tso_from_micros(step_us or 0)
     inside = F.when(stamp.between(COUNTS.start, COUNTS.stop - 1), _refusal(given, name, _COUNT))
     inside = inside.when(stamp.between(0, MAX_LONG_TSO - span), stamp + F.lit(span))
@@ -530,7 +522,5 @@ def _of_tso(stamp: Column, given: Column, name: str, step_us: int | None) -> Col
 
 
 def _refusal(given: Column, name: str, cause: str = _NO_MOMENT) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-
     shown = F.translate(F.substring(given.cast("string"), 1, _SHOWN), "'", "")
     return F.raise_error(F.concat(F.lit("'"), shown, F.lit(f"' in column '{name}' {cause}")))

@@ -76,7 +76,6 @@ def _leave(logging: Any, name: str) -> None:
 
 
 def _log4j(spark: SparkSession) -> Any:
-    """Return the JVM's package of log4j 2; ``None`` over Spark Connect, or if Spark logs in another way."""
     jvm = getattr(spark, "_jvm", None) if hasattr(spark, "_jsparkSession") else None
     if jvm is None:
         return None
@@ -171,7 +170,6 @@ def _jvm_settings(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _defaults_file() -> str:
-    """Return the settings in the ``spark-defaults.conf`` that Spark will read, empty without one."""
     import pyspark
 
     home = os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent

@@ -205,7 +205,6 @@ class TicdcSink:
             return feed.run(batch, number, final=True, until=until)
 
     def _row_changes(self, df: Any, feed: Changefeed, batch_id: int) -> Any:
-        """Return the batch's rows with the row changes of change feeds, after the rows of earlier batches."""
         if not has_feed(df):
             return df
         above = max(0, feed.complete_before(batch_id))

@@ -87,7 +87,6 @@ def missing_packages_named(spark: SparkSession) -> Iterator[None]:
 
 
 def _missing(message: str) -> tuple[str, str, str] | None:
-    """Return what a worker lacks, how to install it there, and the package; ``None`` for another error."""
     if other := _OTHER_VERSION.search(message):
         lacks = other[1] or other[2] or other[3]
         cause = f"has another version of ticdc_emit than the driver (it lacks {lacks})"

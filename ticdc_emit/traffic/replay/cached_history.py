@@ -41,6 +41,7 @@ from ticdc_emit.spark.batch import (
     table_versions,
 )
 from ticdc_emit.spark.frames import change_columns, commit_ts_column, variants_as_json
+from ticdc_emit.spark.functions import F, T
 from ticdc_emit.spark.row_changes import column_named, comparable, keep_transactions
 from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, with_offsets
 from ticdc_emit.traffic.history import History
@@ -115,7 +116,6 @@ class PackTask:
             yield pa.RecordBatch.from_pylist(packs, schema=PACK_SCHEMA)
 
     def _slices(self, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield the rows of each slice, and the slice's number, in parts of bounded size."""
         if not rows.num_rows:
             return
         stamps = rows.column("commit_ts").to_numpy()
@@ -204,8 +204,6 @@ class CachedHistory:
         ``fingerprint``: whether to sum a hash of each row, in any order. Raises :class:`InvalidValueError` for a row
         without a time.
         """
-        from pyspark.sql import functions as F  # noqa: N812
-
         session = next(iter(self._frames.values())).sparkSession
         lanes = int(session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         packs = reduce(
@@ -230,8 +228,6 @@ class CachedHistory:
 
     def batch(self, part: Slice) -> Batch:
         """Return the rows of a slice; all rows if they are not cached."""
-        from pyspark.sql import functions as F  # noqa: N812
-
         if self._packs is None:
             return SparkBatch(self.by_table, None)
         first_ts, width_ms = self._bounds.first_ts, self._width_ms
@@ -261,9 +257,6 @@ class CachedHistory:
 
     @cached_property
     def _slots(self) -> int:
-        """The number of concurrent tasks, if this kind of Spark session knows it."""
-        from pyspark.sql import functions as F  # noqa: N812
-
         session = next(iter(self._frames.values())).sparkSession
         tasks = session.range(_MANY).select(F.spark_partition_id().alias("task"))
         found = tasks.agg(F.max("task")).first()
@@ -304,7 +297,6 @@ class _CachedBatch(SparkBatch):
         return self._packs.mapInArrow(in_worker(unpack, *after), spark_columns(schema))
 
     def _are_short(self, plan: Plan) -> bool:
-        """Return ``False``: Spark's rows are packs."""
         return False
 
 
@@ -339,22 +331,17 @@ def _bounds(groups: pa.Table, *, fingerprint: bool) -> Bounds:
 
 def _row_hash(df: DataFrame) -> Column:
     """Return a hash of a row's values below 2**31, so that the sum of 2**32 of them fits a long."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     values = [part for name in sorted(df.columns) for part in hash_inputs(column_named(name), df.schema[name].dataType)]
     return F.xxhash64(*values) % F.lit(1 << 31)
 
 
 def hash_inputs(value: Column, kind: DataType) -> Iterator[Column]:
     """Yield the inputs of a value's hash. NULL does not change a hash, so a marker is added for each."""
-    from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import MapType, StructType
-
     yield value.isNull()
-    if isinstance(kind, StructType):
+    if isinstance(kind, T.StructType):
         for field in kind.fields:
             yield from hash_inputs(value[field.name], field.dataType)
-    elif isinstance(kind, MapType):
+    elif isinstance(kind, T.MapType):
         yield F.to_json(comparable(value, kind), {"ignoreNullFields": "false"})
     else:
         yield comparable(value, kind)
@@ -362,10 +349,8 @@ def hash_inputs(value: Column, kind: DataType) -> Iterator[Column]:
 
 def _require_columns(df: DataFrame, versions: list[TableInfo]) -> None:
     """Refuse ``after`` images that lack a column of every table version, before anything is sent."""
-    from pyspark.sql.types import StructType
-
     kind = df.schema["after"].dataType if "after" in df.columns else None
-    if not isinstance(kind, StructType) or not versions:
+    if not isinstance(kind, T.StructType) or not versions:
         return
     for column in versions[-1].data_columns:
         always = all(column.name in (other.name for other in info.data_columns) for info in versions)

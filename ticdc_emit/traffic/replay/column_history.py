@@ -22,6 +22,7 @@ from ticdc_emit.schema.frames.source_table import SourceColumn, SourceTable
 from ticdc_emit.schema.frames.spark_types import spark_table, table_facts
 from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.spark.change_feed import rising
+from ticdc_emit.spark.functions import T
 from ticdc_emit.spark.row_changes import required_keys
 from ticdc_emit.sql.words import quoted, to_lower
 from ticdc_emit.traffic.replay.record import ColumnRecord
@@ -90,7 +91,6 @@ def _steps(
     versions: int | Iterable[int] | None = None,
     timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
 ) -> Sequence[TableVersion]:
-    """Return the versions whose columns are compared."""
     latest = source.versions[-1:]
     if latest and latest[0].id is None and len(source.versions) == 1 and versions is None and timestamps is None:
         return latest  # an Iceberg table without a snapshot
@@ -102,7 +102,6 @@ def _steps(
 def _described(
     source: VersionedTable, steps: Sequence[TableVersion], name: str, keys: str | Iterable[str]
 ) -> tuple[TableDdl, list[str]]:
-    """Return the schema history of the steps, and the CREATE TABLE of each."""
     schema, short_name = schema_and_name(name, [])
     identities = key_identities(source, steps, required_keys(keys, "a table needs keys"))
     tables = [_table_of(version, (schema, short_name), identities) for version in steps]
@@ -225,10 +224,8 @@ class TrackedTable(NamedTuple):
 
 
 def _table_of(version: TableVersion, name: tuple[str, str], keys: Sequence[str]) -> TrackedTable:
-    from pyspark.sql.types import StructType
-
     own = {column.identity: column.field for column in version.columns}
-    table = spark_table(StructType(list(own.values())), name, [own[identity].name for identity in keys])
+    table = spark_table(T.StructType(list(own.values())), name, [own[identity].name for identity in keys])
     return TrackedTable(table, dict(zip(own, table.columns, strict=True)))
 
 
@@ -253,7 +250,6 @@ def alterations(before: TrackedTable, after: TrackedTable, table: str) -> Iterat
 
 
 def _renamings(names: Mapping[str, str], table: str) -> Iterator[str]:
-    """Yield the statements that rename columns; names that are exchanged go through a name that no column has."""
     left = {old: new for old, new in names.items() if old != new}
     while left:
         taken = {to_lower(name) for name in (*names, *names.values())}

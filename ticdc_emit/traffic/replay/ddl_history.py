@@ -25,6 +25,7 @@ from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.schema.row_versions import value_of_old_rows
+from ticdc_emit.spark.functions import F, T
 from ticdc_emit.spark.row_changes import Moment, TimeUnit, column_named, commit_ts_of
 from ticdc_emit.sql.script import split_statements
 from ticdc_emit.tso import MAX_LONG_TSO, tso_from_datetime
@@ -38,7 +39,6 @@ _AT = re.compile(rf"^[ \t]*{_MARK}(.*)$", re.MULTILINE | re.IGNORECASE)
 _MISPLACED = re.compile(_MARK, re.IGNORECASE)
 _COMMENT = re.compile(r"\s*(?:(?:--|#)[^\n]*(?:\n|$)|/\*(?![!+]|T!).*?\*/\s*)", re.DOTALL)
 _UTC = re.compile(r"\s*(?:z|utc)$", re.IGNORECASE)
-_FRACTION = re.compile(r"\.(\d+)")
 
 
 def read_ddl(text: str) -> tuple[tuple[int, str], ...]:
@@ -99,10 +99,8 @@ def time_or_number(text: str) -> dt.datetime | int:
     given = text.strip()
     if given.isascii() and given.isdigit():
         return int(given)
-    # Python 3.10 accepts only three or six fraction digits, and no blank before an offset
-    exact = _FRACTION.sub(lambda digits: f".{digits[1][:6]:0<6}", _UTC.sub("+00:00", given), count=1)
-    try:
-        moment = dt.datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:)", "", exact))
+    try:  # Python knows no blank before an offset
+        moment = dt.datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:)", "", _UTC.sub("+00:00", given)))
         if moment.tzinfo is None:
             whole = given if ":" in given else f"{given} 00:00:00"
             raise DdlError(f"{given!r} has no time zone", remedy=f"Add Z or an offset: {whole}Z or {whole}+02:00")
@@ -157,8 +155,6 @@ def backfilled(
     ``at``: each row's time (a row at a DDL's own TSO is older). A column that ``df`` lacks is added if a later version
     gives old rows a value. Raises :class:`SchemaError` for a default that only TiDB knows.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     stamp = commit_ts_of(df, at, unit)
     for (_, before), (since, after) in pairwise(versions):
         columns: dict[str, Column] = {}
@@ -184,9 +180,6 @@ def backfilled(
 
 
 def _default(df: DataFrame, column: TableColumn, zone: str) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import BinaryType
-
     try:
         value = F.lit(value_of_old_rows(column, zone))
     except SchemaError as error:
@@ -194,4 +187,4 @@ def _default(df: DataFrame, column: TableColumn, zone: str) -> Column:
             return column_named(column.name)
         raise error
     kind = df.schema[column.name].dataType if column.name in df.columns else None
-    return F.unbase64(value) if isinstance(kind, BinaryType) and column.is_binary else value
+    return F.unbase64(value) if isinstance(kind, T.BinaryType) and column.is_binary else value

@@ -18,6 +18,7 @@ from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.spark.change_feed import FORMS, feed_refused
 from ticdc_emit.spark.frames import union_of_reads
+from ticdc_emit.spark.functions import F
 from ticdc_emit.spark.row_changes import column_named, common_type, converted
 from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, version_id, versioned_table
 from ticdc_emit.tso import tso_of
@@ -136,7 +137,6 @@ def _refuse_columns_that_come_back(source: VersionedTable, versions: Sequence[Ta
 
 
 def _delta_feed(spark: SparkSession, source: VersionedTable, versions: Sequence[TableVersion]) -> DataFrame:
-    """Return the feed of versions with the same columns, which Delta takes from the last one."""
     bounds = {"startingVersion": versions[0].id, "endingVersion": versions[-1].id}
     reader = spark.read.format("delta").option("readChangeFeed", True).options(**bounds)
     with feed_refused():
@@ -144,7 +144,6 @@ def _delta_feed(spark: SparkSession, source: VersionedTable, versions: Sequence[
 
 
 def _with_common_types(parts: Sequence[DataFrame]) -> list[DataFrame]:
-    """Return DataFrames in which a column has one type, which holds the values of all."""
     kinds: dict[str, list[DataType]] = {}
     for part in parts:
         for field in part.schema:
@@ -168,9 +167,6 @@ def _id(version: TableVersion) -> int:
 
 
 def _iceberg_feed(spark: SparkSession, source: VersionedTable, versions: Sequence[TableVersion]) -> DataFrame:
-    """Return the feed of snapshots, to which Iceberg gives the columns that the table has today."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     today = {column.identity: column.field.name for column in source.versions[-1].columns}
     bounds = {"end-snapshot-id": versions[-1].id, "start-snapshot-id": source.before(_id(versions[0]))}
     reader = spark.read.format("iceberg").options(**{name: id for name, id in bounds.items() if id is not None})

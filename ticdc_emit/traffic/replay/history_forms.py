@@ -10,14 +10,15 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, Literal
 
+from ticdc_emit.changes.intervals import BASE, REMOVE, SOUND
 from ticdc_emit.changes.model import REFUSED
 from ticdc_emit.errors import ConfigError, InvalidValueError, TicdcEmitWarning, shown, warn_caller
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.hints import values
 from ticdc_emit.spark.frames import union_of_reads
+from ticdc_emit.spark.functions import F, T
 from ticdc_emit.spark.row_changes import (
     BEFORE,
     DELETE,
@@ -25,33 +26,32 @@ from ticdc_emit.spark.row_changes import (
     TRUNCATE,
     Moment,
     TimeUnit,
-    change_struct,
     column_named,
     commit_ts_of,
-    differs,
-    duplicate_key,
     end_ts_of,
-    explode_changes,
     image,
     image_columns,
     image_type,
+    key_columns,
     marks,
     operation_of,
     refusing_rows,
     require_columns,
     required_keys,
+    version_changes,
+    version_facts,
     with_keys,
     without_collations,
 )
 from ticdc_emit.traffic.replay.cached_history import hash_inputs
-from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, tso_of
+from ticdc_emit.tso import tso_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
 _MOST_VERSIONS = 100_000  # more are times of rows
-_VERSION = "_version_ts"
+_VERSION, _BEGIN_END = "_version_ts", "_begin long, _end long"
 
 
 def snapshot_inserts(
@@ -62,8 +62,6 @@ def snapshot_inserts(
     ``columns``: the table's; default: all but the time column, so give them if that one belongs to the table too.
     Raises :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     names = image_columns(df, columns, [at if isinstance(at, str) else None])
     return df.select(F.lit("c").alias("op"), commit_ts_of(df, at, unit).alias("commit_ts"), image(names).alias("after"))
 
@@ -81,37 +79,22 @@ def snapshot_diff(
     ``unit``: of whole numbers. Raises :class:`ConfigError` without keys, or if ``at`` is a column and no row of
     ``after`` has a time for the deletes; and the errors of :func:`snapshot_inserts`.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     keys = required_keys(keys, "a difference needs keys")
     before, after = without_collations(before), without_collations(after)
-    require_columns(before, keys)
     require_columns(after, keys)
-    about = [at] if isinstance(at, str) and at not in before.columns else []
-    names = image_columns(after, None, about)
-    kinds = {name: after.schema[name].dataType for name in names}
-    old_values = [
-        (column_named(name) if name in before.columns else F.lit(None)).cast(kind).alias(name)
-        for name, kind in kinds.items()
-    ]
+    names = image_columns(after, None, [at] if isinstance(at, str) and at not in before.columns else [])
     stamp = commit_ts_of(after, at, unit)
-    old = before.select(F.struct(*old_values).alias("before"))
-    new = after.select(image(names).alias("after"), stamp.alias("_ts"))
-    kind = image_type(new, "after")
-    same_key = reduce(
-        lambda one, other: one & other,
-        (F.col("before")[key].eqNullSafe(F.col("after")[key]) for key in keys),
+    rows = _rows(after, keys, stamp, names)
+    base = _base_rows(before, keys, names, rows, _last_stamp(before, after, at, stamp))
+    return with_keys(version_changes(base.unionByName(rows), once=True), keys)
+
+
+def _rows(df: DataFrame, keys: Sequence[str], stamp: Column, names: Sequence[str]) -> DataFrame:
+    """Return rows as versions (``changes.intervals``) that hold until the next one of their key."""
+    end = F.lit(None).cast("long").alias("_end")
+    return df.select(
+        *key_columns(keys), stamp.alias("_begin"), end, F.lit(PUT).alias("_what"), image(names).alias("_image")
     )
-    joined = old.join(new, same_key, "full_outer")
-    op = (
-        F.when(F.col("before").isNull(), "c")
-        .when(F.col("after").isNull(), "d")
-        .when(differs(F.col("before"), F.col("after"), kind), "u")
-    )
-    changes = joined.select(
-        op.alias("op"), _diff_commit_ts(before, after, at, stamp).alias("commit_ts"), F.col("before"), F.col("after")
-    )
-    return with_keys(changes.filter(F.col("op").isNotNull()), keys)
 
 
 def from_snapshots(
@@ -137,9 +120,6 @@ def from_snapshots(
     :class:`~ticdc_emit.errors.UnsupportedTypeError`, :class:`InvalidValueError` for a row without a time, and in
     ``replay`` :class:`~ticdc_emit.errors.DuplicateChangeError` for a key that is twice in one snapshot.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
-
     keys = required_keys(keys, "snapshots need keys")
     if isinstance(snapshots, Mapping):
         whole, stamp, known = _frames_by_time(snapshots, keys, at)
@@ -147,40 +127,14 @@ def from_snapshots(
         whole, stamp, known = _one_frame(snapshots, keys, at, unit)
     stamps = sorted(known | {tso_of(moment, "versions") for moment in values(versions)})
     names = image_columns(whole, columns, [at, _VERSION])
-    numbers = whole.sparkSession.createDataFrame(
-        [(ts, number, later) for number, (ts, later) in enumerate(zip(stamps, [*stamps[1:], None], strict=True))],
-        "_ts long, _number int, _later_ts long",
-    )
-    rows = whole.select(
-        stamp.alias("_ts"),
-        *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
-        image(names).alias("_image"),
-    ).join(F.broadcast(numbers), "_ts")
-    kind = image_type(rows, "_image")
-    key_columns = [F.col(f"_key{nth}") for nth in range(len(keys))]
-    by_key = Window.partitionBy(*key_columns).orderBy("_number")
-    seen = rows.select(
-        "*",
-        F.lag("_number").over(by_key).alias("_earlier"),
-        F.lag("_image").over(by_key).alias("_earlier_image"),
-        F.lead("_number").over(by_key).alias("_later"),
-    )
-    earlier, current, number = F.col("_earlier_image"), F.col("_image"), F.col("_number")
-    goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier") == number - 1)
-    op = F.when(F.col("_earlier") == number, duplicate_key(key_columns, F.col("_ts"))).when(goes_on, "u").otherwise("c")
-    ends = F.col("_later_ts").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > number + 1))
-    changes = explode_changes(
-        seen,
-        F.when(~goes_on | differs(earlier, current, kind), change_struct(op, "_ts", F.when(goes_on, earlier), current)),
-        F.when(ends, change_struct(F.lit("d"), "_later_ts", current, F.lit(None).cast(kind))),
-    )
-    return with_keys(changes, keys)
+    ends = whole.sparkSession.createDataFrame(list(zip(stamps, [*stamps[1:], None], strict=True)), _BEGIN_END)
+    rows = _rows(whole, keys, stamp, names).drop("_end").join(F.broadcast(ends), "_begin")
+    return with_keys(version_changes(rows, once=True), keys)
 
 
 def _one_frame(
     rows: DataFrame, keys: Sequence[str], at: str | None, unit: TimeUnit
 ) -> tuple[DataFrame, Column, set[int]]:
-    """Return the rows of all snapshots, the column of their TSO, and all TSO."""
     if not isinstance(at, str):
         raise ConfigError(
             "snapshots need a time",
@@ -209,8 +163,6 @@ def _frames_by_time(
     snapshots: Mapping[dt.datetime | int, DataFrame], keys: Sequence[str], at: str | None
 ) -> tuple[DataFrame, Column, set[int]]:
     """Return the rows of all snapshots, the column of their TSO, and all TSO."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     if at is not None:
         raise ConfigError("at= and the mapping both give the time", remedy="Leave out at=", option="at")
     by_ts = {tso_of(moment, "snapshots"): without_collations(rows) for moment, rows in snapshots.items()}
@@ -223,21 +175,19 @@ def _frames_by_time(
     return union_of_reads(stamped), F.col(_VERSION), set(by_ts)
 
 
-def _diff_commit_ts(before: DataFrame, after: DataFrame, at: Moment, stamp: Column) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-
+def _last_stamp(before: DataFrame, after: DataFrame, at: Moment, stamp: Column) -> int | None:
     if not isinstance(at, str):
-        return stamp
+        return tso_of(at)
     with refusing_rows():
         newest = after.agg(F.max(stamp)).first()
-    last = None if newest is None else newest[0]
+    last: int | None = None if newest is None else newest[0]
     if last is None and not before.isEmpty():
         raise ConfigError(
             f"the time of the deletes is not known: the second snapshot has no {at!r}",
             remedy="Give at= as a datetime with a time zone, or as a TSO",
             option="at",
         )
-    return F.coalesce(F.col("_ts"), F.lit(last).cast("long"))
+    return last
 
 
 def from_validity(
@@ -268,82 +218,56 @@ def from_validity(
     Reads the rows once. Raises :class:`ConfigError`, :class:`InvalidValueError`,
     :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
-
     if overlaps not in ("error", "cut"):
         raise ConfigError(f"{shown(overlaps)} is not a treatment", remedy="Give error or cut", option="overlaps")
     keys, df = required_keys(keys, "versions need keys"), without_collations(df)
     about = [valid_from, valid_to, *([deleted_when.partition("=")[0]] if deleted_when else [])]
     require_columns(df, [*keys, *about])
-    begin, key_columns = commit_ts_of(df, valid_from, unit), {f"_key{nth}": key for nth, key in enumerate(keys)}
+    begin, deletes = commit_ts_of(df, valid_from, unit), marks(df, deleted_when) if deleted_when else F.lit(False)
     fault = [f"{REFUSED}{valid_to} is ", column_named(valid_to), f", before {valid_from}, ", column_named(valid_from)]
-    deletes = marks(df, deleted_when) if deleted_when else F.lit(False)
     ends_early = ~deletes & (end_ts_of(df, valid_to, unit, dt.timedelta(0)) < begin)
+    shown_fault = F.concat(*(F.lit(each).cast("string") for each in fault))
     versions = df.select(
-        *(column_named(key).alias(name) for name, key in key_columns.items()),
-        begin.alias("_from"),
-        F.when(~deletes, end_ts_of(df, valid_to, unit, step)).alias("_to"),
-        deletes.alias("_deletes"),
-        F.when(ends_early, F.concat(*(F.lit(each).cast("string") for each in fault))).alias("_fault"),
+        *key_columns(keys),
+        begin.alias("_begin"),
+        F.when(~deletes, end_ts_of(df, valid_to, unit, step)).alias("_end"),
+        F.when(ends_early, shown_fault).when(deletes, DELETE).otherwise(PUT).alias("_what"),
         image(image_columns(df, columns, about)).alias("_image"),
-    ).filter("_fault is not null or _to is null or _from is null or _to > _from")
-    kind = image_type(versions, "_image")
-    versions = versions.withColumn("_hash", F.xxhash64(*hash_inputs(F.col("_image"), kind)))
+    )
+    versions = versions.withColumn(SOUND, ~F.col("_what").startswith(REFUSED))
+    versions = versions.filter(f"not {SOUND} or _end is null or _begin is null or _end > _begin")
+    values = hash_inputs(F.col("_image"), image_type(versions, "_image"))
     # of two that begin together, the one that ends first comes first
-    order = ("_from", F.col("_to").asc_nulls_last(), "_deletes", "_hash")
-    window = Window.partitionBy(F.col("_fault").isNull(), *key_columns).orderBy(*order)
-    earlier = (
-        F.when(~F.lag("_deletes").over(window), F.lag(name).over(window)).alias(f"_earlier{name}")
-        for name in ("_from", "_to", "_image", "_hash")
-    )
-    seen = versions.select("*", *earlier, F.lead("_from").over(window).alias("_later"))
-    _check_versions(seen.filter("_fault is null"), key_columns, valid_to, step, overlaps)
-    before, current, goes_on = F.col("_earlier_image"), F.col("_image"), F.expr(_GOES_ON)
-    op = F.coalesce("_fault", F.when(F.col("_deletes"), "d").when(goes_on, "u").otherwise("c"))
-    begins = F.when(F.col("_deletes"), goes_on).otherwise(~goes_on | differs(before, current, kind))
-    after = F.when(~F.col("_deletes"), current)
-    changes = explode_changes(
-        seen,
-        F.when(F.col("_fault").isNotNull() | begins, change_struct(op, "_from", F.when(goes_on, before), after)),
-        F.when(F.expr(_ENDS), change_struct(F.lit("d"), "_to", current, F.lit(None).cast(kind))),
-    )
-    return with_keys(changes, keys)
-
-
-_GOES_ON = "_earlier_from is not null and coalesce(_earlier_to >= _from, true)"
-_ENDS = "_fault is null and _to is not null and coalesce(_later > _to, true)"
-_AGAIN = "_earlier_from <=> _from and _earlier_to <=> _to and _earlier_hash <=> _hash"
-_OVERLAPS = f"_earlier_from is not null and not _deletes and coalesce(_earlier_to > _from, true) and not ({_AGAIN})"
+    versions, order = versions.withColumn("_hash", F.xxhash64(*values)), (F.col("_end").asc_nulls_last(), "_what")
+    light = versions.filter(SOUND).withColumn("_image", F.struct("_hash"))
+    _check_versions(version_facts(light, *order, "_hash"), keys, valid_to, step, overlaps)
+    return with_keys(version_changes(versions, *order, "_hash"), keys)
 
 
 class HistoryWarning(TicdcEmitWarning):
     """A history is sent, but its rows contradict each other or leave something open."""
 
 
-def _check_versions(versions: DataFrame, keys: Mapping[str, str], end: str, step: dt.timedelta, overlaps: str) -> None:
+def _check_versions(facts: DataFrame, keys: Sequence[str], end: str, step: dt.timedelta, overlaps: str) -> None:
     """Warn of versions that overlap or are there twice, and if most end shortly before the next one of their key.
 
-    ``keys``: the names of the key's columns. Raises :class:`InvalidValueError` if ``overlaps`` are an error.
+    ``facts``: as ``interval_facts`` yields them. Raises :class:`InvalidValueError` if ``overlaps`` are an error.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    def micros(stamp: str) -> Column:
-        logical = F.col(stamp).bitwiseAND((1 << LOGICAL_BITS) - 1)
-        return F.shiftright(stamp, LOGICAL_BITS) * 1_000 + F.floor(logical / LOGICAL_PER_MICROSECOND)
 
     def keys_of(which: str) -> str:
-        rows = versions.filter(which).select(*keys).distinct().orderBy(*keys).limit(10).collect()
-        return "; ".join(", ".join(f"{key}={shown(row[name])}" for name, key in keys.items()) for row in rows)
+        names = facts.columns[: len(keys)]
+        rows = facts.filter(which).select(*names).distinct().orderBy(*names).limit(10).collect()
+        return "; ".join(
+            ", ".join(f"{key}={shown(value)}" for key, value in zip(keys, row, strict=True)) for row in rows
+        )
 
-    gaps = F.percentile_approx(micros("_from") - micros("_earlier_to"), [0.25, 0.75])
     with refusing_rows():
-        facts = versions.agg(F.count_if(F.expr(_OVERLAPS)), F.count_if(F.expr(_AGAIN)), gaps).first()
-    overlapping, again, quartiles = facts or (0, 0, None)
+        counts = F.count_if("overlaps"), F.count_if("again"), F.percentile_approx("gap", [0.25, 0.75])
+        overlapping, again, quartiles = facts.agg(*counts).first() or (0, 0, None)
     if again:
-        warn_caller(f"versions come twice, {again:,} in all: {keys_of(_AGAIN)}. Leave one of each out", HistoryWarning)
+        warn_caller(f"versions come twice, {again:,} in all: {keys_of('again')}. Leave one of each out", HistoryWarning)
     if overlapping:
-        cause = f"versions of one key overlap, {overlapping:,} in all: {keys_of(_OVERLAPS)}"
+        cause = f"versions of one key overlap, {overlapping:,} in all: {keys_of('overlaps')}"
         if overlaps == "error":
             remedy = "Correct them, or give overlaps='cut' (--overlaps cut): each then ends where the next begins"
             raise InvalidValueError(cause, remedy=remedy, column=end)
@@ -383,56 +307,41 @@ def from_operations(
     :class:`InvalidValueError` for an unknown operation, :class:`~ticdc_emit.errors.MissingColumnError`,
     :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
-
     keys, order_by = required_keys(keys, "changes need keys"), names_of(order_by, "order_by")
     df = without_collations(df)
     require_columns(df, [*keys, op, *([transaction] if transaction is not None else [])])
     times = [*order_by, *([at] if isinstance(at, str) else [])]
     about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
     names = image_columns(df, columns, about)
-    order, key_columns = [f"_order{nth}" for nth in range(len(order_by))], [f"_key{nth}" for nth in range(len(keys))]
+    order, key_names = [f"_order{nth}" for nth in range(len(order_by))], [f"_key{nth}" for nth in range(len(keys))]
     text, none = F.coalesce(F.trim(column_named(op).cast("string")), F.lit("")), F.lit(None).cast("string")
     meanings = _meanings(df, text, op, operations)
     words_by_meaning = {what: [word for word in meanings if meanings[word] == what] for what in meanings.values()}
     rows = df.select(
-        *(column_named(key).alias(name) for key, name in zip(keys, key_columns, strict=True)),
-        commit_ts_of(df, at, unit).alias("commit_ts"),
-        F.coalesce(none, *(F.when(text.isin(words), what) for what, words in words_by_meaning.items())).alias("_op"),
+        *key_columns(keys),
+        commit_ts_of(df, at, unit).alias("_begin"),
+        none.cast("long").alias("_end"),
+        F.coalesce(none, *(F.when(text.isin(words), what) for what, words in words_by_meaning.items())).alias("_what"),
         image(names).alias("_image"),
         *(_ordering(df, each).alias(name) for each, name in zip(order_by, order, strict=True)),
         *([column_named(transaction).cast("string").alias("transaction")] if transaction is not None else []),
-        F.lit(False).alias("_base"),
     )
-    kind = image_type(rows, "_image")
     if base is not None:
         rows = rows.unionByName(_base_rows(base, keys, names, rows), allowMissingColumns=True)
     if TRUNCATE in meanings.values():
-        truncations, rows = rows.filter(F.col("_op") == TRUNCATE), rows.filter(F.col("_op") != TRUNCATE)
-        of_each = rows.select(*key_columns).distinct()
-        rows = rows.unionByName(truncations.drop(*key_columns).crossJoin(of_each))
-    by_key = Window.partitionBy(*key_columns).orderBy(
-        F.col("_base").desc(), "commit_ts", *order, F.when(F.col("_op").isin(BEFORE, TRUNCATE), 0).otherwise(1)
+        truncations, rows = rows.filter(F.col("_what") == TRUNCATE), rows.filter(F.col("_what") != TRUNCATE)
+        of_each = rows.select(*key_names).distinct()
+        rows = rows.unionByName(truncations.drop(*key_names).crossJoin(of_each))
+    # the old row of an update is known before it, and a truncation is no change of a row that is not there
+    what = F.col("_what")
+    rows = rows.withColumn("_rank", F.when(what.isin(BEFORE, TRUNCATE), 0).otherwise(1)).withColumn(
+        "_what",
+        F.when(what == BEFORE, BASE).when(what == TRUNCATE, DELETE).when(what == DELETE, REMOVE).otherwise(what),
     )
-    seen = rows.select(
-        "*", F.lag("_op").over(by_key).alias("_earlier"), F.lag("_image").over(by_key).alias("_earlier_image")
-    )
-    earlier, current = F.col("_earlier_image"), F.col("_image")
-    is_there = F.col("_earlier").isNotNull() & ~F.col("_earlier").isin(DELETE, TRUNCATE)
-    stays = ~F.col("_op").isin(DELETE, TRUNCATE)
-    change = F.when(is_there & stays & differs(earlier, current, kind), "u")
-    is_first = F.col("_earlier").isNull() & (F.col("_op") == DELETE)
-    change = change.when(~is_there & stays, "c").when(~stays & (is_there | is_first), "d")
-    changes = seen.filter(~F.col("_base") & (F.col("_op") != BEFORE)).select(
-        change.alias("op"),
-        "commit_ts",
-        *([_seq(rows, order).alias("seq")] if order else []),
-        *(["transaction"] if transaction is not None else []),
-        F.when(is_there, earlier).when(~stays, current).alias("before"),
-        F.when(stays, current).alias("after"),
-    )
-    return with_keys(changes.filter(F.col("op").isNotNull()), keys)
+    own = ["transaction"] if transaction is not None else []
+    changes = version_changes(rows, *order, "_rank", extra=[*order, *own])
+    seq = [_seq(changes, order).alias("seq")] if order else []
+    return with_keys(changes.select("op", "commit_ts", *seq, *own, "before", "after"), keys)
 
 
 _MEANING = "State what a word means: operations={'X': 'delete'} (--operations X=delete)"
@@ -461,9 +370,7 @@ _DESCENDING = re.compile(r"\sdesc\s*$", re.IGNORECASE)
 
 
 def _ordering(df: DataFrame, column: str) -> Column:
-    """Return a column, or an SQL expression, by which rows are ordered."""
     from pyspark.errors import PySparkException
-    from pyspark.sql import functions as F  # noqa: N812
 
     if column in df.columns:
         return column_named(column)
@@ -487,11 +394,14 @@ def _ordering(df: DataFrame, column: str) -> Column:
     return ordering
 
 
-def _base_rows(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: DataFrame) -> DataFrame:
-    """Return the rows of a snapshot as rows before all changes; missing columns are NULL."""
-    from pyspark.sql import functions as F  # noqa: N812
+def _base_rows(
+    base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: DataFrame, end: int | None = None
+) -> DataFrame:
+    """Return the rows of a snapshot as rows before all changes, with the types of ``rows``; missing columns are NULL.
 
-    require_columns(base, list(keys))
+    ``end``: when they are deleted.
+    """
+    require_columns(base, keys)
     kind = image_type(rows, "_image")
     values = [
         (column_named(name) if name in base.columns else F.lit(None)).cast(kind[name].dataType).alias(name)
@@ -502,18 +412,17 @@ def _base_rows(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows:
             column_named(key).cast(rows.schema[f"_key{nth}"].dataType).alias(f"_key{nth}")
             for nth, key in enumerate(keys)
         ),
-        F.lit(PUT).alias("_op"),
+        F.lit(-1).cast("long").alias("_begin"),
+        F.lit(end).cast("long").alias("_end"),
+        F.lit(BASE).alias("_what"),
         F.struct(*values).alias("_image"),
-        F.lit(True).alias("_base"),
     )
 
 
 def _seq(rows: DataFrame, order: Sequence[str]) -> Column:
     """Return the order inside a transaction: a whole number as it is, else the rank among the rows of the same time."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import IntegralType
 
-    if len(order) == 1 and isinstance(rows.schema[order[0]].dataType, IntegralType):
+    if len(order) == 1 and isinstance(rows.schema[order[0]].dataType, T.IntegralType):
         return F.col(order[0]).cast("long")
     return F.rank().over(Window.partitionBy("commit_ts").orderBy(*order)).cast("long")

@@ -254,7 +254,6 @@ def _read(
 
 
 def _names_of(tables: Mapping[str | None, VersionedTable], options: ReplayOptions) -> dict[str, VersionedTable]:
-    """Return tables by their names in TiDB, without those that have none: paths of a single table."""
     result: dict[str, VersionedTable] = {}
     for name, source in tables.items():
         own = "" if is_path(source.name) else ".".join(name_parts(source.name)[-2:])

@@ -2,8 +2,8 @@
 
 In: a Delta or Iceberg table, and which of its versions. Out: row changes in the typed form. A data file is read
 once, at a version in which it lives, and its rows are **intervals**: they are in the table from one version until
-another. What one interval of a key leaves and the next one brings is a change. So a table of 200 versions is not read
-200 times, and rows of files that stay are never compared.
+another, and ``changes.intervals`` makes changes of them. So a table of 200 versions is not read 200 times, and rows of
+files that stay are never compared.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ import datetime as dt
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from ticdc_emit.changes.intervals import BASE, PUT
 from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, MissingColumnError
 from ticdc_emit.hints import did_you_mean, values
 from ticdc_emit.spark.frames import union_of_reads
+from ticdc_emit.spark.functions import F
 from ticdc_emit.spark.row_changes import (
     column_named,
     common_type,
-    comparable,
     converted,
-    duplicate_key,
     required_keys,
     uncollated,
+    version_changes,
     with_keys,
     without_collations,
 )
@@ -221,7 +223,6 @@ class _History:
 
     @cached_property
     def _kinds(self) -> dict[str, DataType]:
-        """The type of each column of any version, by its identity."""
         kinds: dict[str, list[DataType]] = {}
         for version in self._versions:
             for column in version.columns:
@@ -229,98 +230,106 @@ class _History:
         return {identity: common_type(own) for identity, own in kinds.items()}
 
     def changes(self) -> DataFrame:
-        from pyspark.sql import Window
-        from pyspark.sql import functions as F  # noqa: N812
-
-        key_columns = [F.col("_image")[identity] for identity in key_identities(self.source, self._versions, self.keys)]
-        by_key = Window.partitionBy(*key_columns).orderBy("_first")
-        seen = self._intervals().select(
-            "*",
-            F.lag("_end").over(by_key).alias("_earlier_end"),
-            F.lag("_first").over(by_key).alias("_earlier_first"),
-            F.lag("_image").over(by_key).alias("_earlier"),
-            F.lead("_first").over(by_key).alias("_later"),
-        )
-        first, since, earlier = F.col("_first"), F.col("_earlier_first"), F.col("_earlier")
-        twice = since.isNotNull() & (F.col("_earlier_end").isNull() | (F.col("_earlier_end") > first))
-        goes_on = since.isNotNull() & (F.col("_earlier_end") == first)
-        op = F.when(twice, duplicate_key(key_columns, self._stamp(first))).when(goes_on, "u").otherwise("c")
-        begins = F.when(
-            twice | ~goes_on | self._differs(earlier, since, F.col("_image"), first),
-            F.struct(
-                op.alias("op"),
-                first.alias("number"),
-                since.alias("since"),
-                F.when(goes_on, earlier).alias("before"),
-                F.col("_image").alias("after"),
-            ),
-        )
-        ends = F.when(
-            F.col("_end").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > F.col("_end"))),
-            F.struct(
-                F.lit("d").alias("op"),
-                F.col("_end").alias("number"),
-                first.alias("since"),
-                F.col("_image").alias("before"),
-                F.lit(None).alias("after"),
-            ),
-        )
-        change = F.explode(F.filter(F.array(begins, ends), lambda one: one.isNotNull()))
-        number = F.col("number")
-        changes = (
-            seen.select(change.alias("_change"))
-            .select("_change.*")
-            .select(
-                "op",
-                self._stamp(number).alias("commit_ts"),
-                self._named("before", F.col("since"), number).alias("before"),
-                self._named("after", number, number).alias("after"),
-            )
-        )
-        return with_keys(changes, self.keys)
-
-    def _stamp(self, number: Column) -> Column:
-        """Return the commit_ts of versions."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        return F.element_at(F.lit([version.commit_ts for version in self._versions]).cast("array<long>"), number + 1)
+        return with_keys(version_changes(self._versions_of_rows(), "_what", once=True), self.keys)
 
     def _intervals(self) -> DataFrame:
-        """Return the images of rows, with the version from which (``_first``) until which (``_end``) each is there."""
-        from pyspark.sql import functions as F  # noqa: N812
-
+        """Return the images of rows, with the version from which (``_first``) until which (``_last``) each is there."""
         lives = file_lives(self.source.file_changes(), self.chosen.positions)
         lives = [life for life in lives if life.first or life.end is not None]
-        reading = reading_numbers(lives, self._ends())
+        starts = [*self._starts, len(self._versions)]
+        ends = [starts[bisect_right(starts, number)] for number in range(len(self._versions))]
+        reading = reading_numbers(lives, ends)
         bounds = self.spark.createDataFrame(
             [(number, *life) for number, life in zip(reading, lives, strict=True)],
-            f"_number int, {FILE} string, _begin int, _end int",
+            f"_number int, {FILE} string, _first int, _last int",
         )
         rows = union_of_reads(list(self._reads({0, *reading})))
         joined = rows.join(F.broadcast(bounds), ["_number", FILE], "left")
-        intervals = joined.where("_begin is not null or _number = 0").select(
-            F.coalesce("_begin", F.lit(0)).alias("_first"), "_end", "_image"
-        )
-        for number in self._numbers_of_return():
-            here, end = F.lit(number), F.col("_end")
-            parts = F.array(
-                F.struct(F.col("_first"), here.alias("_end"), "_image"),
-                F.struct(here.alias("_first"), end, "_image"),
-            )
-            goes_across = (F.col("_first") < here) & (end.isNull() | (end > here))
-            whole = F.array(F.struct("_first", "_end", "_image"))
-            intervals = intervals.select(F.explode(F.when(goes_across, parts).otherwise(whole)).alias("_part")).select(
-                "_part.*"
-            )
-        return intervals
+        intervals = joined.where("_first is not null or _number = 0")
+        return intervals.select(F.coalesce("_first", F.lit(0)).alias("_first"), "_last", "_image")
 
-    def _numbers_of_return(self) -> list[int]:
-        """Return the versions in which a column came back."""
-        return sorted({begin for identity in self._kinds for begin, _ in self._numbers_with(identity)[1:]})
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The versions that have other columns than the one before them. From each until the next is a **run**."""
+        columns = [version.columns for version in self._versions]
+        return [number for number, own in enumerate(columns) if not number or own != columns[number - 1]]
+
+    def _runs_with(self, identity: str, name: str | None = None) -> list[int]:
+        """Return the runs whose versions have a column (with this name)."""
+        return [
+            run
+            for run, start in enumerate(self._starts)
+            for each in self._versions[start].columns
+            if each.identity == identity and name in (None, to_lower(each.field.name))
+        ]
+
+    def _returns_of(self, identity: str) -> list[int]:
+        """Return the runs in which a column that was gone came back (Delta's RESTORE)."""
+        return [later for earlier, later in pairwise(self._runs_with(identity)) if later > earlier + 1]
+
+    def _versions_of_rows(self) -> DataFrame:
+        """Return intervals as versions (``changes.intervals``), each with the columns of one run.
+
+        An interval ends with its run, and goes on as a row that is known already: so columns that come, go, or get
+        another name are no change. A column that came back is NULL until its value is there again.
+        """
+        stamps = F.lit([version.commit_ts for version in self._versions]).cast("array<long>")
+        starts = F.lit([*self._starts, None]).cast("array<int>")
+        run, what, begin, end = (F.col(name) for name in ("_run", "_what", "_begin", "_end"))
+
+        def run_of(number: Column) -> Column:
+            return F.size(F.filter(starts, lambda start: start <= number)) - 1
+
+        last = F.coalesce("_last", F.lit(len(self._versions) - 1))
+        parts = self._intervals().withColumn("_run", F.explode(F.sequence(run_of(F.col("_first")), run_of(last))))
+        start, following = F.element_at(starts, run + 1), F.element_at(starts, run + 2)
+        parts = parts.withColumns(
+            {
+                "_begin": F.greatest("_first", start),
+                "_end": F.least("_last", following),
+                "_what": F.when(F.col("_first") < start, BASE).otherwise(PUT),
+            }
+        )
+        returns = sorted({run for identity in self._kinds for run in self._returns_of(identity)})
+        if returns:
+            goes_on, is_known = end.isNull() | (end > begin), run.isin(returns) & (what == BASE)
+            both = F.when(is_known & goes_on, F.array(F.lit(BASE), F.lit(PUT))).otherwise(F.array(what))
+            parts = parts.withColumn("_what", F.explode(both))
+            parts = parts.withColumn("_end", F.when(is_known, begin).otherwise(end))
+        keys = key_identities(self.source, self._versions, self.keys)
+        return parts.select(
+            *(F.col("_image")[identity].alias(f"_key{nth}") for nth, identity in enumerate(keys)),
+            "_what",
+            F.element_at(stamps, begin + 1).alias("_begin"),
+            F.element_at(stamps, end + 1).alias("_end"),
+            self._named().alias("_image"),
+        )
+
+    def _named(self) -> Column:
+        """Return the image with the names of columns, NULL for those that the run lacks."""
+        names: dict[str, str] = {}
+        by_name: dict[str, list[str]] = {}
+        for column in (column for version in reversed(self._versions) for column in version.columns):
+            name = to_lower(column.field.name)
+            names.setdefault(name, column.field.name)
+            identities = by_name.setdefault(name, [])
+            if column.identity not in identities:
+                identities.append(column.identity)
+        fields = []
+        for name, identities in by_name.items():
+            kind = common_type(self._kinds[identity] for identity in identities)
+            value = F.lit(None).cast(kind)
+            for identity in identities:
+                own, runs = F.col("_image")[identity], self._runs_with(identity, name)
+                own = converted(own, self._kinds[identity], kind)
+                if returns := self._returns_of(identity):
+                    own = F.when(~(F.col("_run").isin(returns) & (F.col("_what") == BASE)), own)
+                is_always = len(runs) == len(self._starts)
+                value = own if is_always else F.when(F.col("_run").isin(runs), own).otherwise(value)
+            fields.append(value.alias(names[name]))
+        return F.struct(*fields)
 
     def _reads(self, numbers: Iterable[int]) -> Iterator[DataFrame]:
-        from pyspark.sql import functions as F  # noqa: N812
-
         for number in sorted(numbers):
             version = self._versions[number]
             assert version.id is not None
@@ -336,77 +345,6 @@ class _History:
             yield without_collations(self.source.rows(version.id)).select(
                 F.lit(number).alias("_number"), FILE, F.struct(*values).alias("_image")
             )
-
-    def _ends(self) -> list[int]:
-        """Return for each version the first later one with other columns; the count of versions if there is none."""
-        ends = [len(self._versions)] * len(self._versions)
-        for number in range(len(ends) - 2, -1, -1):
-            same = self._versions[number].columns == self._versions[number + 1].columns
-            ends[number] = ends[number + 1] if same else number + 1
-        return ends
-
-    def _numbers_with(self, identity: str, name: str | None = None) -> list[tuple[int, int]]:
-        """Return the first and last number of each run of versions that have a column (with this name)."""
-        runs: list[tuple[int, int]] = []
-        for number, version in enumerate(self._versions):
-            if any(each.identity == identity and name in (None, to_lower(each.field.name)) for each in version.columns):
-                goes_on = bool(runs) and runs[-1][1] == number - 1
-                runs = [*runs[:-1], (runs[-1][0], number)] if goes_on else [*runs, (number, number)]
-        return runs
-
-    def _is_in(self, number: Column, runs: Sequence[tuple[int, int]]) -> Column | None:
-        """Return whether a number is in one of the runs; ``None`` if they have all numbers."""
-        if list(runs) == [(0, len(self._versions) - 1)]:
-            return None
-        return reduce(lambda one, other: one | other, (number.between(*run) for run in runs))
-
-    def _value(self, image: Column, identity: str, since: Column, number: Column) -> Column:
-        """Return a value of an image of version ``since`` in a later version: a column that was gone in between, and
-        came back (Delta's RESTORE), is NULL until its value is there again.
-        """
-        from pyspark.sql import functions as F  # noqa: N812
-
-        runs = self._numbers_with(identity)
-        if len(runs) == 1:
-            return image[identity]
-        is_kept = reduce(lambda one, other: one | other, (since.between(*run) & number.between(*run) for run in runs))
-        return F.when(is_kept, image[identity])
-
-    def _differs(self, before: Column, since: Column, after: Column, number: Column) -> Column:
-        """Return whether two images differ in a column that the version has. ``since``: the version of ``before``."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        result = F.lit(False)
-        for identity, kind in self._kinds.items():
-            old = self._value(before, identity, since, number)
-            unequal = ~comparable(old, kind).eqNullSafe(comparable(after[identity], kind))
-            inside = self._is_in(number, self._numbers_with(identity))
-            result = result | (unequal if inside is None else unequal & inside)
-        return result
-
-    def _named(self, images: str, since: Column, number: Column) -> Column:
-        """Return images of version ``since`` with the columns that a later version has."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        names: dict[str, str] = {}
-        by_name: dict[str, list[str]] = {}
-        for version in reversed(self._versions):
-            for column in version.columns:
-                name = to_lower(column.field.name)
-                names.setdefault(name, column.field.name)
-                identities = by_name.setdefault(name, [])
-                if column.identity not in identities:
-                    identities.append(column.identity)
-        image, fields = F.col(images), []
-        for name, identities in by_name.items():
-            kind = common_type(self._kinds[identity] for identity in identities)
-            value = F.lit(None).cast(kind)
-            for identity in identities:
-                own = converted(self._value(image, identity, since, number), self._kinds[identity], kind)
-                inside = self._is_in(number, self._numbers_with(identity, name))
-                value = own if inside is None else F.when(inside, own).otherwise(value)
-            fields.append(value.alias(names[name]))
-        return F.when(image.isNotNull(), F.struct(*fields))
 
 
 def key_identities(source: VersionedTable, versions: Sequence[TableVersion], keys: Sequence[str]) -> list[str]:

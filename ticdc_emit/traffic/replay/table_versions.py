@@ -23,6 +23,7 @@ from ticdc_emit.hints import whole_number
 from ticdc_emit.schema.frames import delta_log
 from ticdc_emit.schema.frames.spark_types import name_parts
 from ticdc_emit.spark.change_feed import rising
+from ticdc_emit.spark.functions import F
 from ticdc_emit.spark.row_changes import LOST_FILE
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay.sources import format_of, read_source, unknown_format
@@ -220,8 +221,6 @@ class _DeltaTable:
     @cached_property
     def _commits(self) -> list[tuple[int, int]]:
         """(version, microseconds) in order."""
-        from pyspark.sql import functions as F  # noqa: N812
-
         with versions_refused(self.name):
             history = self.spark.sql(f"DESCRIBE HISTORY {self._target}")
             rows = history.select("version", F.unix_micros("timestamp").alias("at")).collect()
@@ -247,7 +246,11 @@ class _DeltaTable:
                 option="table",
                 table=mask_text(self.name),
             )
-        columns = tracked_columns((_delta_columns(schemas[each]) for each in since), by_name=True)
+        mapped = "delta.columnMapping.physicalName"
+        columns = tracked_columns(
+            ([TableColumn(one.metadata.get(mapped, one.name), one) for one in schemas[each].fields] for each in since),
+            by_name=True,
+        )
         of_schema = dict(zip(since, columns, strict=True))
         stamps = rising(tso_from_micros(at) for _, at in commits)
         return [
@@ -257,8 +260,6 @@ class _DeltaTable:
         ]
 
     def rows(self, version: int) -> DataFrame:
-        from pyspark.sql import functions as F  # noqa: N812
-
         reader = self.spark.read.format("delta").option("versionAsOf", version)
         with versions_refused(self.name):
             # by its folder, because Spark pads the CHAR columns of a named table, and hides _metadata by it
@@ -269,8 +270,6 @@ class _DeltaTable:
         return version - 1 if version else None
 
     def file_changes(self) -> list[FileChange]:
-        from pyspark.sql import functions as F  # noqa: N812
-
         actions = "add struct<path string>, remove struct<path string>"
         log = delta_log.commits(self.spark, self._folder, actions).where("add is not null or remove is not null")
         path = F.substring_index(F.coalesce("add.path", "remove.path"), "/", -1)
@@ -282,11 +281,6 @@ class _DeltaTable:
             for version, name, is_added in rows
             if version in positions
         ]
-
-
-def _delta_columns(schema: StructType) -> list[TableColumn]:
-    mapped = "delta.columnMapping.physicalName"
-    return [TableColumn(field.metadata.get(mapped, field.name), field) for field in schema.fields]
 
 
 @dataclass(frozen=True)
@@ -351,8 +345,6 @@ class _IcebergTable:
         return frame
 
     def rows(self, version: int) -> DataFrame:
-        from pyspark.sql import functions as F  # noqa: N812
-
         return self._frame(version).select("*", F.col("_file").alias(FILE))
 
     def before(self, version: int) -> int | None:
@@ -361,8 +353,6 @@ class _IcebergTable:
         return parent
 
     def file_changes(self) -> list[FileChange]:
-        from pyspark.sql import functions as F  # noqa: N812
-
         entries = self._metadata_table("all_entries")
         names = entries.select("data_file.*").columns
         target = F.col("data_file.referenced_data_file") if "referenced_data_file" in names else F.lit(None)
