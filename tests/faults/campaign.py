@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.encoder import Encoder
-from ticdc_emit.testing.kraft import KafkaCluster
 
 from .driver import Driver
 from .expected import Expected, expected_messages

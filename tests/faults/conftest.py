@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.errors import JarsMissingError, MissingDependencyError
 from ticdc_emit.java import find_java
-from ticdc_emit.testing.kraft import KafkaCluster, kafka_jars
+from ticdc_emit.testing.kraft import kafka_jars
 
 from .campaign import Stage
 from .history import History

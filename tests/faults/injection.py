@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ticdc_emit.testing.kraft import KafkaCluster
+from tests.kafka_cluster import KafkaCluster
 
 from .driver import Driver
 from .topic_log import Progress

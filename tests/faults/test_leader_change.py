@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from message_rows import message_batch
 
+from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.delivery import KafkaSink
-from ticdc_emit.testing.kraft import KafkaCluster
 
 from .topic_log import messages_of
 

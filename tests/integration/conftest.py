@@ -12,14 +12,10 @@ from apicurio import Apicurio, ServerCertificate, unpacked
 from connect_json import can_compile, connected
 from missing_parts import java_and_jars, missing
 
+from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.errors import JarsMissingError, MissingDependencyError
 from ticdc_emit.java import find_java
-from ticdc_emit.testing.kraft import (
-    KafkaCluster,
-    KraftBroker,
-    kafka_jars,
-    locked_archive,
-)
+from ticdc_emit.testing.kraft import KraftBroker, kafka_jars, locked_archive
 
 _MESSAGE_MAX_BYTES = 12 * 1024 * 1024
 
@@ -53,7 +49,7 @@ def make_broker(kafka_parts: tuple[Path, Path], tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="session")
 def make_cluster(kafka_parts: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> MakeCluster:
-    """Makes clusters that are not started yet; options as those of :class:`kraft.KafkaCluster`."""
+    """Makes clusters that are not started yet; options as those of :class:`KafkaCluster`."""
 
     def make(nodes: int = 3, settings: Mapping[str, object] | None = None, **options: Any) -> KafkaCluster:
         own = {"message.max.bytes": _MESSAGE_MAX_BYTES, **(settings or {})}

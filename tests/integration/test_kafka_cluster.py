@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from message_rows import message_batch
 
+from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.delivery import DeliveryReport, KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, DeliveryError
-from ticdc_emit.testing.kraft import KafkaCluster
 
 pytestmark = pytest.mark.integration
 

@@ -31,7 +31,7 @@ from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.java import find_java
 from ticdc_emit.spark import local_session
 from ticdc_emit.testing import EmbeddedRegistry
-from ticdc_emit.testing.kraft import KafkaCluster, kafka_jars
+from ticdc_emit.testing.kraft import KraftBroker, kafka_jars
 
 PROTOCOLS = {
     "canal-json": "protocol=canal-json&enable-tidb-extension=true",
@@ -84,32 +84,34 @@ def main() -> int:
 
 def measure(spark: Any, protocol: str, table: str, asked: argparse.Namespace) -> list[EndToEnd]:
     """Measure one protocol and table on a broker of their own."""
-    with tempfile.TemporaryDirectory(prefix="ticdc-emit-e2e-") as folder, EmbeddedRegistry() as registry:
-        cluster = KafkaCluster(find_java(), kafka_jars(), Path(folder) / "kafka", nodes=1, settings=_FORGETFUL)
-        with cluster:
-            uri = f"kafka://{cluster.bootstrap}/bench?{PROTOCOLS[protocol]}&partition-num={asked.partitions}"
-            release = "next" if protocol in _ONLY_IN_NEXT else None
-            topics = [{"matcher": ["*.*"], "topic": "{schema}_{table}"}] if protocol in _TOPIC_OF_TABLE else []
-            tables = {"sink": {"dispatchers": topics}}
-            changefeed = load_changefeed(uri, tables, release=release, schema_registry=registry.url)
-            sink = KafkaSink.of(changefeed.kafka)
-            others = {}
-            if asked.beside_spark:
-                sink.prepare({"look-alike": asked.partitions})
-                others["spark_to_json"] = partial(
-                    send_as_json, spark, brokers=cluster.bootstrap, topic="look-alike", table=table
-                )
-            return measure_end_to_end(
-                spark,
-                changefeed,
-                sink,
-                Path(folder) / "rows",
-                table=table,
-                rows=asked.rows,
-                tables=asked.tables,
-                rounds=asked.rounds,
-                others=others,
+    with (
+        tempfile.TemporaryDirectory(prefix="ticdc-emit-e2e-") as folder,
+        EmbeddedRegistry() as registry,
+        KraftBroker(find_java(), kafka_jars(), Path(folder) / "kafka", _FORGETFUL) as broker,
+    ):
+        uri = f"kafka://{broker.bootstrap}/bench?{PROTOCOLS[protocol]}&partition-num={asked.partitions}"
+        release = "next" if protocol in _ONLY_IN_NEXT else None
+        topics = [{"matcher": ["*.*"], "topic": "{schema}_{table}"}] if protocol in _TOPIC_OF_TABLE else []
+        tables = {"sink": {"dispatchers": topics}}
+        changefeed = load_changefeed(uri, tables, release=release, schema_registry=registry.url)
+        sink = KafkaSink.of(changefeed.kafka)
+        others = {}
+        if asked.beside_spark:
+            sink.prepare({"look-alike": asked.partitions})
+            others["spark_to_json"] = partial(
+                send_as_json, spark, brokers=broker.bootstrap, topic="look-alike", table=table
             )
+        return measure_end_to_end(
+            spark,
+            changefeed,
+            sink,
+            Path(folder) / "rows",
+            table=table,
+            rows=asked.rows,
+            tables=asked.tables,
+            rounds=asked.rounds,
+            others=others,
+        )
 
 
 def print_lines(found: Iterable[tuple[str, EndToEnd]]) -> None:

@@ -179,7 +179,7 @@ def main() -> int:
     from ticdc_emit.delivery.kafka_reader import read_topic
     from ticdc_emit.java import find_java
     from ticdc_emit.spark import local_session
-    from ticdc_emit.testing.kraft import KafkaCluster, kafka_jars
+    from ticdc_emit.testing.kraft import KraftBroker, kafka_jars
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -199,8 +199,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-day-") as folder:
         source = make_source(spark, Path(folder) / "source", asked.rows)
         rows = sum(df.count() for df in source.values())
-        with KafkaCluster(find_java(), jars, Path(folder) / "kafka", nodes=1) as cluster:
-            uri = f"kafka://{cluster.bootstrap}/day?protocol={asked.protocol}&partition-num={asked.partitions}"
+        with KraftBroker(find_java(), jars, Path(folder) / "kafka") as broker:
+            uri = f"kafka://{broker.bootstrap}/day?protocol={asked.protocol}&partition-num={asked.partitions}"
             changefeed = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}}
             config = load_changefeed(uri, changefeed)
             report = replay(

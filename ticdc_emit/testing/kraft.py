@@ -2,7 +2,7 @@
 
 In: a folder with ``pom.xml`` and ``{name}.lock.toml``, which lists coordinates and SHA-256 sums. Maven fetches the jars
 once to ``~/.cache/ticdc-emit/jars``, and they are used only if they match the lock file byte for byte. Out: servers to
-start, kill and stop, and clusters of brokers whose leaders and replicas a test can ask for.
+start, kill and stop.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +26,6 @@ from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, free_p
 from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
-    from confluent_kafka.admin._metadata import ClusterMetadata
     from typing_extensions import Self
 
 
@@ -188,7 +185,6 @@ class ServerProcess(Running):
 
 _CLUSTER_ID = "dGljZGMtZW1pdC10ZXN0cw"
 _FORMAT_TIMEOUT_S = 90.0
-_SETTLE_TIMEOUT_S = 60.0
 _MEMORY = ("-Xmx384m", "-Xms128m")
 
 
@@ -264,7 +260,7 @@ class KraftBroker(ServerProcess):
             "log.dirs": folder / "data",
             "offsets.topic.num.partitions": 4,
             "transaction.state.log.num.partitions": 4,
-            **_replicated(1, 1),
+            **replicated(1, 1),
             "group.initial.rebalance.delay.ms": 0,
             "auto.create.topics.enable": "false",
             # a killed broker can restart only after its session has expired
@@ -313,108 +309,18 @@ class KraftBroker(ServerProcess):
 
     def _answers(self) -> bool:
         from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
 
+        # a broker that starts is seen at once, and a new client does not wait longer before each retry
+        client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 100})
         try:
-            return self._node in _metadata(self.bootstrap, timeout_s=1).brokers
+            return self._node in client.list_topics(timeout=1).brokers
         except KafkaException:
             return False
 
 
-class KafkaCluster(Running):
-    """A few :class:`KraftBroker` nodes with ids from 1, each also a controller.
-
-    Topics have ``replication_factor`` replicas, and ``min_isr`` of them must store a message with acks=all. With the
-    defaults, a cluster of three survives the loss of one node.
-    """
-
-    def __init__(
-        self,
-        java: Path,
-        jars: Path,
-        folder: Path,
-        nodes: int = 3,
-        settings: Mapping[str, object] | None = None,
-        *,
-        replication_factor: int | None = None,
-        min_isr: int | None = None,
-        listeners: Sequence[Listener] = (),
-        users: str | Sequence[str] = (),
-        jvm_options: str | Sequence[str] = (),
-    ) -> None:
-        quorum = dict(enumerate(free_ports(nodes), start=1))
-        replicas = replication_factor or nodes
-        own = {**_replicated(replicas, min_isr or max(1, replicas - 1)), **(settings or {})}
-        self._nodes = {
-            node: KraftBroker(
-                java,
-                jars,
-                folder / f"node-{node}",
-                own,
-                listeners=listeners,
-                users=users,
-                jvm_options=jvm_options,
-                node=node,
-                quorum=quorum,
-            )
-            for node in quorum
-        }
-        self.bootstrap = ",".join(node.bootstrap for node in self._nodes.values())
-
-    @property
-    def nodes(self) -> tuple[int, ...]:
-        """The ids of all nodes, running or not."""
-        return tuple(self._nodes)
-
-    def address(self, listener: str) -> str:
-        """Return ``host:port`` of one listener on every node, with commas between."""
-        return ",".join(node.address(listener) for node in self._nodes.values())
-
-    def start(self) -> Self:
-        """Returns once every node knows all others as brokers."""
-        with ThreadPoolExecutor(len(self._nodes)) as pool:
-            # a single node has no quorum and would not answer
-            list(pool.map(KraftBroker.start, self._nodes.values()))
-        for node in self._nodes.values():
-            _until(partial(self._knows_all, node.bootstrap), "all nodes joined")
-        return self
-
-    def kill(self, node: int) -> None:
-        """SIGKILL, as a crash does."""
-        self._nodes[node].kill()
-
-    def restart(self, node: int) -> None:
-        """Start a killed node again, on its data and ports; returns once it answers as a broker."""
-        self._nodes[node].start()
-
-    def leader(self, topic: str, partition: int) -> int:
-        """Return the current leader of a partition; waits while there is none."""
-        return _until(lambda: self._leader(topic, partition), f"{topic}-{partition} has a leader")
-
-    def wait_until_in_sync(self, topics: str | Iterable[str]) -> None:
-        """Returns once every replica of ``topics`` has caught up."""
-        for topic in names(topics):
-            _until(partial(self._in_sync, topic), f"all replicas of {topic} are in sync")
-
-    def stop(self) -> None:
-        """Stop all nodes and remove their folders."""
-        for node in self._nodes.values():
-            # the last node has no quorum, so a controlled shutdown would never end
-            node.kill()
-            node.stop()
-
-    def _knows_all(self, bootstrap: str) -> bool:
-        return len(_metadata(bootstrap).brokers) == len(self._nodes)
-
-    def _leader(self, topic: str, partition: int) -> int | None:
-        metadata = _metadata(self.bootstrap, topic).topics[topic].partitions.get(partition)
-        return metadata.leader if metadata is not None and metadata.leader in self._nodes else None
-
-    def _in_sync(self, topic: str) -> bool:
-        partitions = _metadata(self.bootstrap, topic).topics[topic].partitions.values()
-        return bool(partitions) and all(len(each.isrs) == len(each.replicas) for each in partitions)
-
-
-def _replicated(factor: int, min_isr: int) -> dict[str, object]:
+def replicated(factor: int, min_isr: int) -> dict[str, object]:
+    """Return the settings of brokers with so many replicas, of which so many must be in sync."""
     return {
         "default.replication.factor": factor,
         "min.insync.replicas": min_isr,
@@ -424,25 +330,6 @@ def _replicated(factor: int, min_isr: int) -> dict[str, object]:
         "share.coordinator.state.topic.replication.factor": factor,
         "share.coordinator.state.topic.min.isr": min_isr,
     }
-
-
-def _metadata(bootstrap: str, topic: str | None = None, timeout_s: float = 10) -> ClusterMetadata:
-    """A new client each time, because a client that saw a node die waits longer before each retry."""
-    from confluent_kafka.admin import AdminClient
-
-    # a broker that starts is seen at once
-    client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 100})
-    return client.list_topics(topic, timeout=timeout_s) if topic else client.list_topics(timeout=timeout_s)
-
-
-def _until(look: Callable[[], int | None], what: str) -> int:
-    """Return the result of ``look`` once it is neither None nor false."""
-    deadline = time.monotonic() + _SETTLE_TIMEOUT_S
-    while not (result := look()):
-        if time.monotonic() > deadline:
-            raise ServerError(f"not within {_SETTLE_TIMEOUT_S} s: {what}")
-        time.sleep(0.1)
-    return result
 
 
 _KAFKA = Path(__file__).parent / "kafka"
