@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from ticdc_emit.cli.main import main
 
-__all__ = ["command", "exit_code"]
+__all__ = ["Cli", "Shown", "command", "exit_code"]
 
 _ROOT = Path(__file__).parents[1]
 
@@ -26,3 +28,33 @@ def exit_code(*arguments: str) -> int | str | None:
     with pytest.raises(SystemExit) as end:
         main(arguments)
     return end.value.code
+
+
+class Shown(NamedTuple):
+    """What a command has printed."""
+
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def objects(self) -> list[Any]:
+        """The JSON of each line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Cli:
+    """Runs a command, checks its exit code, and returns what it has printed."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: object, code: int = 0) -> Shown:
+        self._capsys.readouterr()
+        ended = exit_code(*map(str, arguments))
+        shown = Shown(*self._capsys.readouterr())
+        assert ended == code, shown
+        return shown

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from child import exit_code
+from child import Cli
 
 from ticdc_emit.cli import session
 from ticdc_emit.cli.emit import (
@@ -307,29 +307,25 @@ def test_columns_are_compared_by_name(tmp_path: Path) -> None:
     assert unknown.value.context == {"table": "test.t", "column": "_v"}
 
 
-def test_emit_without_spark(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_emit_without_spark(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(session, "local_spark")
     schema, rows = tmp_path / "t.sql", tmp_path / "rows.jsonl"
     schema.write_text("create table t (id int primary key, v varchar(3))", encoding="utf-8")
     rows.write_text('{"id": 1, "v": "abc"}\n{"id": 2, "v": null}\n', encoding="utf-8")
     uri = f"jsonl://{tmp_path}/out/t?protocol=canal-json&partition-num=1"
     arguments = ["emit", "--schema", str(schema), "--input", str(rows), "--sink-uri", uri]
-    assert exit_code(*arguments, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["messages"] == 2
+    assert cli(*arguments, "--json").json["messages"] == 2
     rows.write_text('{"id": 7, "v": "abcd"}\n', encoding="utf-8")
-    assert exit_code(*arguments) == 2
-    assert "table='test.t', column='v', row={'id': '7'" in capsys.readouterr().err
+    assert "table='test.t', column='v', row={'id': '7'" in cli(*arguments, code=2).err
     rows.write_text('{"id": 7, "v": "abc", "w": 1}\n', encoding="utf-8")
-    assert exit_code(*arguments) == 2
-    assert "the table does not have: w [" in capsys.readouterr().err
-    assert exit_code(*arguments, "--ignore-unknown-columns") == 0
-    assert capsys.readouterr().err.count("are left out: w\n") == 1
+    assert "the table does not have: w [" in cli(*arguments, code=2).err
+    assert cli(*arguments, "--ignore-unknown-columns").err.count("are left out: w\n") == 1
     config = tmp_path / "f.toml"
     config.write_text("[filter]\nrules = ['other.*']\n", encoding="utf-8")
-    assert exit_code(*arguments, "--ignore-unknown-columns", "--config", str(config)) == 0
-    assert "warning: [filter] left out all 1 rows (rules): nothing was sent\n" in capsys.readouterr().err
+    assert (
+        "warning: [filter] left out all 1 rows (rules): nothing was sent\n"
+        in cli(*arguments, "--ignore-unknown-columns", "--config", str(config)).err
+    )
 
 
 ROWS = pa.table(
@@ -366,15 +362,15 @@ INPUTS = {
 
 
 @pytest.mark.parametrize("form", INPUTS)
-def test_standard_input_in_any_format(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_standard_input_in_any_format(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     schema = tmp_path / "t.sql"
     schema.write_text(DDL, encoding="utf-8")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(INPUTS[form])))
     given = ["--schema", str(schema), "--input", "-", "--commit-ts", str(TSO)]
-    assert exit_code("emit", *given, "--sink-uri", "stdout://?protocol=canal-json&partition-num=1") == 0
-    lines = [json.loads(json.loads(line)["value"]) for line in capsys.readouterr().out.splitlines()]
+    lines = [
+        json.loads(json.loads(line)["value"])
+        for line in cli("emit", *given, "--sink-uri", "stdout://?protocol=canal-json&partition-num=1").out.splitlines()
+    ]
     first = {"id": "7", "d": "1.5000000000", "j": '{"a": 1}', "b": "x", "a.b": "p"}
     assert [line["data"] for line in lines] == [[first], [{**dict.fromkeys(first), "id": "8", "a.b": "q"}]]
 
@@ -392,10 +388,10 @@ def test_the_name_of_an_arrow_file(name: str, spark: Any, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("stdin", [b"", None])
-def test_an_empty_standard_input(
-    stdin: bytes | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_standard_input(stdin: bytes | None, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setattr("sys.stdin", None if stdin is None else io.TextIOWrapper(io.BytesIO(stdin)))
     given = ["--table", "a.t", "--keys", "id", "--input", "-"]
-    assert exit_code("emit", *given, "--sink-uri", "stdout://?protocol=canal-json") == 2
-    assert "standard input is empty [option='input']. Pipe rows" in capsys.readouterr().err
+    assert (
+        "standard input is empty [option='input']. Pipe rows"
+        in cli("emit", *given, "--sink-uri", "stdout://?protocol=canal-json", code=2).err
+    )

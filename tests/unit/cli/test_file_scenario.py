@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from child import exit_code
+from child import Cli
 
 from ticdc_emit.traffic.scenarios import file_scenario
 
@@ -16,25 +16,23 @@ def files_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_stage_after_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stage_after_stage(tmp_path: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     case = file_scenario("date-rollover", seed=3)
     uri = f"file://{tmp_path}/lake?protocol=csv"
     paths: set[str] = set()
     for number, stage in enumerate(case.stages, 1):
         given = ("--seed", "3", "--sink-uri", uri, "--stage", str(number))
-        assert exit_code("scenario", "date-rollover", *given) == 0
+        cli("scenario", "date-rollover", *given)
         paths |= {write.path for write in stage.writes}
         assert files_in(tmp_path / "lake") == paths
         assert f"stage {number} of {len(case.stages)}: written" in capsys.readouterr().out
-    assert exit_code("verify", str(tmp_path / "lake"), "--protocol", "csv") == 0
-    assert exit_code("scenario", "date-rollover", "--sink-uri", uri) == 2
-    assert "the folder has files" in capsys.readouterr().err
+    cli("verify", str(tmp_path / "lake"), "--protocol", "csv")
+    assert "the folder has files" in cli("scenario", "date-rollover", "--sink-uri", uri, code=2).err
 
 
-def test_all_at_once_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_at_once_and_as_json(tmp_path: Path, cli: Cli) -> None:
     uri = f"file://{tmp_path}/lake?protocol=canal-json"
-    assert exit_code("scenario", "files-again", "--sink-uri", uri, "--release", "next", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = cli("scenario", "files-again", "--sink-uri", uri, "--release", "next", "--json").json
     assert (told["protocol"], told["release"], told["stages"], told["written"]) == ("canal-json", "next", 3, True)
     writes = [write for stage in told["files"] for write in stage["writes"]]
     assert files_in(tmp_path / "lake") == {write["path"] for write in writes}
@@ -42,28 +40,24 @@ def test_all_at_once_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert all((tmp_path / "lake" / path).read_bytes() == content for path, content in last.items())
 
 
-def test_shown_without_a_sink(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("scenario", "known-checksum", "--stage", "2") == 0
-    shown = capsys.readouterr().out
+def test_shown_without_a_sink(cli: Cli) -> None:
+    shown = cli("scenario", "known-checksum", "--stage", "2").out
     assert "stage 2 of 2" in shown
     assert "stage 1 of 2" not in shown
     assert "TRUNCATE TABLE" in shown.upper()
     assert "must end with:" in shown
 
 
-def test_tables_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_checked(tmp_path: Path, cli: Cli) -> None:
     case = file_scenario("renamed-again")
     tables = {".".join(name): list(rows.values()) for name, rows in case.expected.items()}
     (tmp_path / "tables.json").write_text(json.dumps(tables))
-    assert exit_code("scenario", "renamed-again", "--check", str(tmp_path / "tables.json")) == 0
+    cli("scenario", "renamed-again", "--check", str(tmp_path / "tables.json"))
     (tmp_path / "tables.json").write_text(json.dumps({**tables, "shop.orders": [{"id": "1"}]}))
-    assert exit_code("scenario", "renamed-again", "--check", str(tmp_path / "tables.json")) == 1
-    assert "shop.orders" in capsys.readouterr().out
+    assert "shop.orders" in cli("scenario", "renamed-again", "--check", str(tmp_path / "tables.json"), code=1).out
 
 
-def test_both_sorts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("scenario", "--list") == 0
-    assert "date-rollover  csv, canal-json (files)" in capsys.readouterr().out
-    assert exit_code("scenario", "--list", "--json") == 0
-    told = {each["name"]: each["files"] for each in json.loads(capsys.readouterr().out)}
+def test_both_sorts_are_listed(cli: Cli) -> None:
+    assert "date-rollover  csv, canal-json (files)" in cli("scenario", "--list").out
+    told = {each["name"]: each["files"] for each in cli("scenario", "--list", "--json").json}
     assert (told["date-rollover"], told["redelivery"]) == (True, False)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child import command, exit_code
+from child import Cli, command, exit_code
 from hypothesis import strategies as st
 
 from ticdc_emit.config.protocols import FORMS
@@ -25,9 +25,8 @@ from ticdc_emit.traffic import History
 PARTS = ("version", "history", "feed", "messages", "partitions", "schemas")
 
 
-def drawn(capsys: pytest.CaptureFixture[str], *options: str) -> list[dict[str, Any]]:
-    assert exit_code("fuzz", "--json", *options) == 0
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+def drawn(cli: Cli, *options: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in cli("fuzz", "--json", *options).out.splitlines()]
 
 
 def consumed(example: dict[str, Any]) -> dict[str, Any]:
@@ -90,14 +89,11 @@ def test_partitions_arrive_in_any_order_and_messages_again() -> None:
     assert repeated > 2
 
 
-def test_the_same_seed_draws_the_same_examples_in_every_process_and_mode(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_seed_draws_the_same_examples_in_every_process_and_mode(tmp_path: Path, cli: Cli) -> None:
     options = ("fuzz", "--seed", "11", "--examples", "6")
     first = command(*options, "--json")
     assert first.returncode == 0, first.stderr
-    assert exit_code(*options, "--json") == 0
-    assert capsys.readouterr().out == first.stdout
+    assert cli(*options, "--json").out == first.stdout
     lines = [json.loads(line) for line in first.stdout.splitlines()]
     answers = tmp_path / "answers"
     answers.write_text("\n".join(json.dumps({"example": e["example"], "tables": e["expected"]}) for e in lines))
@@ -157,10 +153,9 @@ def test_wrong_answers(answers: list[Any], message: str, tmp_path: Path, capsys:
     assert message in told
 
 
-def test_an_answer_that_is_not_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_that_is_not_json(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n{\n")))
-    assert exit_code("fuzz", "--examples", "1", "--check", "-") == 2
-    assert "line 2 is not a consumer's tables" in capsys.readouterr().err
+    assert "line 2 is not a consumer's tables" in cli("fuzz", "--examples", "1", "--check", "-", code=2).err
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -338,15 +333,15 @@ def test_a_consumer_that_does_not_answer(tmp_path: Path, capsys: pytest.CaptureF
     assert (code, failed["error"]) == (1, "it did not answer within 3 s")
 
 
-def test_one_way_of_answers_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("fuzz", "--check", "-", "--check-command", "x") == 2
-    assert "a consumer answers in one way" in capsys.readouterr().err
+def test_one_way_of_answers_at_a_time(cli: Cli) -> None:
+    assert "a consumer answers in one way" in cli("fuzz", "--check", "-", "--check-command", "x", code=2).err
 
 
-def test_the_smallest_history_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_smallest_history_for_people(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "consumer.py").write_text(CONSUMER.replace("BREAK", "tables = dict.fromkeys(tables, [])"))
     command = f"{sys.executable} '{tmp_path / 'consumer.py'}'"
-    assert exit_code("fuzz", "--no-ddl", "--restarts", "0", "--check-command", command, "--shrink", "2") == 1
-    first, *_, last = capsys.readouterr().out.splitlines()
+    first, *_, last = cli(
+        "fuzz", "--no-ddl", "--restarts", "0", "--check-command", command, "--shrink", "2", code=1
+    ).out.splitlines()
     assert first.startswith("example ")
     assert last.startswith("History(schema=")

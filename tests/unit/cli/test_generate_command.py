@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from child import command, exit_code
+from child import Cli, command, exit_code
 
 from ticdc_emit.cli import generate
 from ticdc_emit.cli.app import Generate
@@ -34,9 +34,8 @@ def test_live_traffic_into_the_embedded_kafka() -> None:
 @pytest.mark.parametrize(
     "where", [[], pytest.param(["--on-spark"], marks=[pytest.mark.slow, pytest.mark.spark])], ids=["here", "on-spark"]
 )
-def test_the_demo_shows_the_life_of_an_order(where: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("demo", "--rows", "1000", "--json", *where) == 0
-    summary = json.loads(capsys.readouterr().out)
+def test_the_demo_shows_the_life_of_an_order(where: list[str], cli: Cli) -> None:
+    summary = cli("demo", "--rows", "1000", "--json", *where).json
     assert (summary["protocol"], summary["rows"]) == ("canal-json", 1_000)
     assert summary["messages"] > 1_000  # the watermarks too
     shown = [json.loads(message["value"]) for message in summary["shown"]]
@@ -44,14 +43,13 @@ def test_the_demo_shows_the_life_of_an_order(where: list[str], capsys: pytest.Ca
     assert len({each["data"][0]["id"] for each in shown[:3]}) == 1
 
 
-def test_bad_days_are_sent_and_legal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_days_are_sent_and_legal(tmp_path: Path, cli: Cli) -> None:
     rates = ("--shared-commits", "0.5", "--redelivery", "0.3", "--lag", "0.2")
     place = f"jsonl://{tmp_path}/bank?protocol=simple&partition-num=2"
-    assert exit_code("generate", "--schema", "bank", "--rows", "400", *rates, "--sink-uri", place, "--json") == 0
-    summary = json.loads(capsys.readouterr().out)
+    summary = cli("generate", "--schema", "bank", "--rows", "400", *rates, "--sink-uri", place, "--json").json
     assert summary["rows"] == 400
     assert summary["messages"] > 480
-    assert exit_code("verify", str(tmp_path / "bank"), "--protocol", "simple") == 0
+    cli("verify", str(tmp_path / "bank"), "--protocol", "simple")
 
 
 def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> None:
@@ -131,8 +129,12 @@ def test_live_traffic_keeps_every_invariant(tmp_path: Path) -> None:
     assert exit_code("verify", str(tmp_path / "bank"), "--protocol", "simple") == 0
 
 
-def test_live_traffic_says_when_it_begins(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_live_traffic_says_when_it_begins(cli: Cli, tmp_path: Path) -> None:
     uri = f"jsonl://{tmp_path}?protocol=canal-json"
     for options, lines in (([], 1), (["--json"], 0)):
-        assert exit_code("generate", "--schema", "bank", "--live", "--rows", "5", "--sink-uri", uri, *options) == 0
-        assert capsys.readouterr().err.count("sending since") == lines
+        assert (
+            cli("generate", "--schema", "bank", "--live", "--rows", "5", "--sink-uri", uri, *options).err.count(
+                "sending since"
+            )
+            == lines
+        )

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from child import exit_code
+from child import Cli
 from typer.main import get_command
 
 from ticdc_emit.cli.app import app
@@ -39,22 +39,17 @@ def test_every_command_with_json_is_here() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_object_is_on_one_line(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_object_is_on_one_line(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     given = COMMANDS[command]
     if command in ("tail", "verify"):
-        assert exit_code("scenario", "b-a-b", "--sink-uri", f"jsonl://{tmp_path}?protocol=simple") == 0
-        capsys.readouterr()
+        cli("scenario", "b-a-b", "--sink-uri", f"jsonl://{tmp_path}?protocol=simple")
         given = (str(tmp_path), *given)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"create table test.t (id int primary key)")))
-    assert exit_code(command, *given, "--json") == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli(command, *given, "--json").out.splitlines()
     assert all(isinstance(json.loads(line), dict) for line in lines)
     assert len(lines) == 1 or command in ("tail", "fuzz")
     assert lines
 
 
-def test_a_list_is_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("scenario", "--list", "--json") == 0
-    assert len(json.loads(capsys.readouterr().out)) > 10
+def test_a_list_is_one_line_too(cli: Cli) -> None:
+    assert len(cli("scenario", "--list", "--json").json) > 10

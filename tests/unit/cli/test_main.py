@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from child import exit_code
+from child import Cli
 from documented import ROOT
 
 from ticdc_emit import __version__
@@ -21,9 +21,8 @@ from ticdc_emit.testing import EmbeddedRegistry
 COMMANDS = ["demo", "emit", "generate", "sql", "schema", "replay", "serve", "scenario", "fuzz", "tail", "verify"]
 
 
-def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("--help") == 0
-    shown = capsys.readouterr().out
+def test_help_names_every_command(cli: Cli) -> None:
+    shown = cli("--help").out
     assert "--install-completion" in shown
     listed = re.findall(r"^│ (\w+) {2,}", shown, re.MULTILINE)
     assert listed == COMMANDS
@@ -53,9 +52,8 @@ def test_runs_as_a_module() -> None:
     assert "verify" in done.stdout
 
 
-def test_an_error_is_one_line_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("demo", "--protocol", "craft") == 2
-    shown = capsys.readouterr()
+def test_an_error_is_one_line_with_its_remedy(cli: Cli) -> None:
+    shown = cli("demo", "--protocol", "craft", code=2)
     assert shown.out == ""
     assert shown.err == (
         "ticdc-emit: error: the protocol craft is not written by this version [option='protocol']. "
@@ -63,52 +61,42 @@ def test_an_error_is_one_line_with_its_remedy(capsys: pytest.CaptureFixture[str]
     )
 
 
-def test_errors_hide_secrets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_hide_secrets(tmp_path: Path, cli: Cli) -> None:
     schema = tmp_path / "t.sql"
     schema.write_text("create table t (id int primary key)", encoding="utf-8")
     uri = "kafka://someone:hunter1@127.0.0.1:1/t?protocol=canal-json&max-message-bytes=x&sasl-password=hunter2"
-    assert exit_code("emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", uri) == 2
-    shown = capsys.readouterr()
+    shown = cli("emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", uri, code=2)
     assert "ErrMySQLInvalidConfig" in shown.err
     assert "hunter" not in shown.err + shown.out
     assert "Traceback" not in shown.err
 
 
-def test_debezium_in_avro_is_shown_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_debezium_in_avro_is_shown_and_verified(tmp_path: Path, cli: Cli) -> None:
     with EmbeddedRegistry() as registry:
         uri = f"jsonl://{tmp_path}?protocol=debezium-avro&enable-tidb-extension=true&schema-registry={registry.url}"
-        assert exit_code("scenario", "redelivery", "--sink-uri", uri) == 2
-        assert "set release=next" in capsys.readouterr().err
+        assert "set release=next" in cli("scenario", "redelivery", "--sink-uri", uri, code=2).err
         place = ["--sink-uri", uri, "--release", "next"]
-        assert exit_code("scenario", "redelivery", *place, "--json") == 0
-        assert json.loads(capsys.readouterr().out)["release"] == "next"
-        assert exit_code("tail", *place, "--op", "insert") == 0
-        assert " insert shop.orders id=" in capsys.readouterr().out
-        assert exit_code("verify", *place) == 0
-        assert "no problems found" in capsys.readouterr().out
+        assert cli("scenario", "redelivery", *place, "--json").json["release"] == "next"
+        assert " insert shop.orders id=" in cli("tail", *place, "--op", "insert").out
+        assert "no problems found" in cli("verify", *place).out
 
 
 @pytest.mark.parametrize("protocol", ["simple", "simple-json", "simple-avro"])
 @pytest.mark.parametrize("command", ["tail", "verify"])
-def test_topics_of_simple_have_one_name_everywhere(
-    command: str, protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_topics_of_simple_have_one_name_everywhere(command: str, protocol: str, tmp_path: Path, cli: Cli) -> None:
     uri = f"jsonl://{tmp_path}"
-    assert exit_code("scenario", "redelivery", "--protocol", protocol, "--sink-uri", uri) == 0
-    assert exit_code(command, str(tmp_path), "--protocol", protocol) == 0
-    assert "unreadable" not in capsys.readouterr().out
+    cli("scenario", "redelivery", "--protocol", protocol, "--sink-uri", uri)
+    assert "unreadable" not in cli(command, str(tmp_path), "--protocol", protocol).out
 
 
-def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("--version") == 0
-    assert capsys.readouterr().out == f"ticdc-emit {__version__}\n"
+def test_the_version(cli: Cli) -> None:
+    assert cli("--version").out == f"ticdc-emit {__version__}\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_speaks_plainly(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_speaks_plainly(command: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    assert exit_code(command, "--help") == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(cli(command, "--help").out.split())
     assert f"ticdc-emit {command}" in shown
     for phrase in (" Of ", " is no ", "behind", "Say "):
         assert phrase not in shown, phrase
@@ -118,10 +106,9 @@ def test_help_speaks_plainly(command: str, capsys: pytest.CaptureFixture[str], m
     "arguments",
     [["scenario", "--list"], ["scenario", "redelivery"], ["generate", "--schema", "bank", "--rows", "5"], ["demo"]],
 )
-def test_json_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_one_line(arguments: list[str], cli: Cli) -> None:
     place = [] if arguments[0] == "scenario" else ["--sink-uri", "memory://json?protocol=canal-json"]
-    assert exit_code(*arguments, *place, "--json") == 0
-    shown = capsys.readouterr().out
+    shown = cli(*arguments, *place, "--json").out
     assert shown.count("\n") == 1
     assert json.loads(shown)
 
@@ -165,11 +152,8 @@ def strict_commands(folder: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("command", ["demo", "emit", "generate", "replay", "serve", "scenario", "tail", "verify"])
-def test_with_strict_a_warning_is_an_error_before_anything_is_sent(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exit_code(command, *strict_commands(tmp_path)[command], "--strict") == 2
-    shown = capsys.readouterr()
+def test_with_strict_a_warning_is_an_error_before_anything_is_sent(command: str, tmp_path: Path, cli: Cli) -> None:
+    shown = cli(command, *strict_commands(tmp_path)[command], "--strict", code=2)
     assert shown.err.startswith("ticdc-emit: error: ")
     assert shown.err.endswith(" (a warning without --strict)\n")
     assert shown.err.count("\n") == 1
@@ -177,35 +161,32 @@ def test_with_strict_a_warning_is_an_error_before_anything_is_sent(
     assert not (tmp_path / "out").exists()
 
 
-def test_without_strict_every_warning_has_the_name_of_the_program(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exit_code("generate", *strict_commands(tmp_path)["generate"]) == 0
-    warned = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("generating ")]
+def test_without_strict_every_warning_has_the_name_of_the_program(tmp_path: Path, cli: Cli) -> None:
+    warned = [
+        line
+        for line in cli("generate", *strict_commands(tmp_path)["generate"]).err.splitlines()
+        if not line.startswith("generating ")
+    ]
     assert [line.partition(": warning: ")[0] for line in warned] == ["ticdc-emit"] * 2
     assert "Did you mean index-value?" in warned[1]
-    assert exit_code("generate", "--schema", "bank", "--rows", "5", "--sink-uri", "memory://m?protocol=simple") == 0
+    cli("generate", "--schema", "bank", "--rows", "5", "--sink-uri", "memory://m?protocol=simple")
 
 
-def test_strict_covers_tables_without_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_strict_covers_tables_without_a_key(tmp_path: Path, cli: Cli) -> None:
     schema, rows = tmp_path / "t.sql", tmp_path / "t.json"
     schema.write_text("create table test.t (id int primary key); create table test.u (id int)", encoding="utf-8")
     rows.write_text('{"id": 1}\n', encoding="utf-8")
     arguments = ["emit", "--schema", str(schema), "--table", "test.t", "--input", str(rows)]
     arguments += ["--sink-uri", f"jsonl://{tmp_path}/out?protocol=simple"]
-    assert exit_code(*arguments, "--strict") == 2
-    assert "Tables without a primary key" in capsys.readouterr().err
+    assert "Tables without a primary key" in cli(*arguments, "--strict", code=2).err
     assert not (tmp_path / "out").exists()
-    assert exit_code(*arguments) == 0
+    cli(*arguments)
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_the_help_shows_no_type_for_flags(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_help_shows_no_type_for_flags(command: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert exit_code(*command.split(), "--help") == 0
-    assert "bool" not in capsys.readouterr().out
+    assert "bool" not in cli(*command.split(), "--help").out
 
 
 @pytest.mark.parametrize(
@@ -217,11 +198,10 @@ def test_the_help_shows_no_type_for_flags(
     ],
 )
 def test_many_options_are_shown_in_groups(
-    command: str, panels: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, panels: list[str], cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert exit_code(command, "--help") == 0
-    shown = capsys.readouterr().out
+    shown = cli(command, "--help").out
     assert re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE) == panels
     *_, output = shown.split("╭─ Output ─")
     assert re.findall(r"--[a-z]+", output.partition("╰")[0]) == ["--json", "--strict", "--lenient", "--help"]
@@ -262,9 +242,7 @@ def test_values_are_completed(words: str, values: list[str], monkeypatch: pytest
     assert completed(words) == values
 
 
-def test_what_configuration_holds_does_not_act_on_the_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_configuration_holds_does_not_act_on_the_terminal(tmp_path: Path, cli: Cli) -> None:
     schema, config = tmp_path / "t.sql", tmp_path / "c.toml"
     schema.write_text("create table test.t (id int primary key)", encoding="utf-8")
     topic = r'topic = "\u001b]0;x\u0007\nticdc-emit: all sent"'
@@ -274,10 +252,8 @@ def test_what_configuration_holds_does_not_act_on_the_terminal(
     (tmp_path / "rows.csv").write_text("id\n1\n", encoding="utf-8")
     rows = "--input", str(tmp_path / "rows.csv")
     arguments = "--schema", str(schema), *rows, "--sink-uri", uri, "--config", str(config)
-    assert exit_code("emit", *arguments) == 2
-    assert capsys.readouterr().err.strip().isprintable()
-    assert exit_code("emit", *arguments, "--lenient") == 2
-    warning, error, rest = capsys.readouterr().err.split("\n")[:3]
+    assert cli("emit", *arguments, code=2).err.strip().isprintable()
+    warning, error, rest = cli("emit", *arguments, "--lenient", code=2).err.split("\n")[:3]
     assert all(line.isprintable() for line in (warning, error, rest))
     assert r"\u001b[2J\nticdc-emit: key\u2028" in warning
     assert error.endswith(r"invalid topic expression: \u001b]0;x\u0007")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from child import Cli
 
 from ticdc_emit.cli import generate, replay, session
 
@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_it_is_refused(line: str, folder: Path, cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_refused(line: str, folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     for module, name in ((session, "local_spark"), (replay, "local_spark"), (generate, "spark_for")):
         monkeypatch.setattr(module, name, None)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from child import exit_code
+from child import Cli
 
 from ticdc_emit.cli.options import DIALECTS_HELP, complete_dialect
 from ticdc_emit.delivery.files import read_files
@@ -32,18 +32,19 @@ def uri(tmp_path: Path) -> str:
 _SQL = "CREATE TABLE `shop`.`orders` (\n  `id` INT NOT NULL AUTO_INCREMENT,\n  `tags` JSON,\n  PRIMARY KEY (`id`)\n)"
 
 
-def test_the_tables_of_a_script_are_printed(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("schema", str(dump), "--dialect", "PostgreSQL") == 0
-    assert capsys.readouterr().out == (
+def test_the_tables_of_a_script_are_printed(dump: Path, cli: Cli) -> None:
+    assert cli("schema", str(dump), "--dialect", "PostgreSQL").out == (
         "-- A schema of PostgreSQL in TiDB's SQL.\n\n"
         f"-- `tags` is JSON, which accepts lists, maps and structs.\n{_SQL};\n"
     )
 
 
-def test_the_tables_of_a_script_are_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_of_a_script_are_printed_as_json(
+    tmp_path: Path, cli: Cli, capsys: pytest.CaptureFixture[str]
+) -> None:
     script = tmp_path / "t.sql"
     script.write_text("create table T (Id number(3) primary key);\ncreate index i on T (id);")
-    assert exit_code("schema", str(script), "--dialect", "oracle", "--schema", "hr", "--json") == 0
+    cli("schema", str(script), "--dialect", "oracle", "--schema", "hr", "--json")
     sql = "CREATE TABLE `hr`.`T` (\n  `ID` DECIMAL(3,0) NOT NULL,\n  PRIMARY KEY (`ID`)\n)"
     assert json.loads(capsys.readouterr().out) == {
         "dialect": "oracle",
@@ -52,14 +53,11 @@ def test_the_tables_of_a_script_are_printed_as_json(tmp_path: Path, capsys: pyte
     }
 
 
-def test_emit_reads_a_schema_file_of_another_system(
-    dump: Path, tmp_path: Path, uri: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_emit_reads_a_schema_file_of_another_system(dump: Path, tmp_path: Path, uri: str, cli: Cli) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"id": 1, "tags": ["a", "b"]}\n')
     options = ("--schema", str(dump), "--schema-dialect", "postgres", "--input", str(rows), "--sink-uri", uri)
-    assert exit_code("emit", *options) == 0
-    warning = capsys.readouterr().err
+    warning = cli("emit", *options).err
     assert warning.count("warning: the schema is read as TiDB's, with assumptions:") == 1
     assert "`tags` is JSON" in warning
     assert "CREATE TABLE `shop`.`orders` (" in warning
@@ -68,13 +66,12 @@ def test_emit_reads_a_schema_file_of_another_system(
 
 
 def test_generate_makes_rows_of_a_schema_without_assumptions_and_says_nothing(
-    tmp_path: Path, uri: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, uri: str, cli: Cli
 ) -> None:
     script = tmp_path / "t.sql"
     script.write_text("CREATE TABLE [dbo].[T]([Id] [int] NOT NULL PRIMARY KEY)\nGO\n")
     options = ("--schema", str(script), "--schema-dialect", "sqlserver", "--rows", "5", "--sink-uri", uri)
-    assert exit_code("generate", *options) == 0
-    assert "warning" not in capsys.readouterr().err
+    assert "warning" not in cli("generate", *options).err
     assert len(list(read_files(tmp_path / "out"))) >= 5
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child import exit_code
+from child import Cli
 from controlled_server import SCHEMA, ControlledServer, Reader
 
 pytest.importorskip("confluent_kafka")
@@ -175,14 +175,10 @@ def test_traffic_begins_when_it_is_asked_for(server: ControlledServer) -> None:
     server.post("/reset")
 
 
-def test_a_token_comes_from_a_file_or_the_environment(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     (tmp_path / "token").write_text("short\n")
-    assert exit_code("serve", "--control", ":0", "--control-token", str(tmp_path / "token")) == 2
-    assert "needs 16 or more" in capsys.readouterr().err
+    assert "needs 16 or more" in cli("serve", "--control", ":0", "--control-token", str(tmp_path / "token"), code=2).err
     monkeypatch.setenv("TICDC_EMIT_CONTROL_TOKEN", "tiny-secret")
-    assert exit_code("serve", "--control", "0.0.0.0:0") == 2
-    shown = capsys.readouterr()
+    shown = cli("serve", "--control", "0.0.0.0:0", code=2)
     assert "needs 16 or more" in shown.err
     assert "tiny-secret" not in shown.err + shown.out

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from child import exit_code
+from child import Cli, exit_code
 
 from ticdc_emit.cli import topics
 from ticdc_emit.cli.options import TopicOptions
@@ -62,13 +62,12 @@ def place(uri: str, config_file: str) -> list[str]:
     return ["--sink-uri", uri, "--config", config_file]
 
 
-def test_tail_shows_rows_statements_and_checkpoints(
-    write: Write, uri: str, config_file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tail_shows_rows_statements_and_checkpoints(write: Write, uri: str, config_file: str, cli: Cli) -> None:
     write(0, 0, 1, 2)
     write(1, 4, 5, final=True)
-    assert exit_code("tail", *place(uri, config_file), "--from", "beginning") == 0
-    lines = [line.split(" ", 1) for line in capsys.readouterr().out.splitlines()]
+    lines = [
+        line.split(" ", 1) for line in cli("tail", *place(uri, config_file), "--from", "beginning").out.splitlines()
+    ]
     rows = f"shop/orders/{VERSION}/2024-05-25"
     assert [line[0] for line in lines[1:4]] == [
         f"{rows}/CDC00000000000000000001.csv@0",
@@ -87,20 +86,17 @@ def test_tail_shows_rows_statements_and_checkpoints(
 
 
 def test_tail_of_the_newest_rows_names_their_columns(
-    write: Write, uri: str, config_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli
 ) -> None:
     write(0, 0, 1, 2, 4, 5, final=True)
     for source in (place(uri, config_file), [f"{tmp_path}/lake", "--config", config_file, "--protocol", "csv"]):
-        assert exit_code("tail", *source, "--last", "1", "--json") == 0
-        row, checkpoint = map(json.loads, capsys.readouterr().out.splitlines())
+        row, checkpoint = map(json.loads, cli("tail", *source, "--last", "1", "--json").out.splitlines())
         assert (row["key"], row["new"], row["op"]) == ({"id": "5"}, {"n": "7", "x": "8"}, "insert")
         assert row["stored_at"].endswith("/CDC00000000000000000001.csv@1")
         assert (row["topic"], row["partition"]) == ("shop/orders", 0)
         assert (checkpoint["op"], checkpoint["stored_at"]) == ("watermark", "metadata")
-    assert exit_code("tail", *place(uri, config_file), "--table", "shop.stock") == 0
-    assert "no message in shop/orders matches" in capsys.readouterr().err
-    assert exit_code("tail", *place(uri, config_file), "--topic", "shop/order") == 2
-    assert "Did you mean shop/orders?" in capsys.readouterr().err
+    assert "no message in shop/orders matches" in cli("tail", *place(uri, config_file), "--table", "shop.stock").err
+    assert "Did you mean shop/orders?" in cli("tail", *place(uri, config_file), "--topic", "shop/order", code=2).err
 
 
 def test_tail_follows_a_folder_that_grows(
@@ -128,7 +124,7 @@ def verified(source: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int
 
 
 def test_verify_finds_damaged_and_missing_files(
-    write: Write, uri: str, config_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(0, 0, 1, 2)
     write(1, 4, 5, 8, final=True)
@@ -146,8 +142,7 @@ def test_verify_finds_damaged_and_missing_files(
         str(last.relative_to(tmp_path / "lake")),
         f"shop/orders/{VERSION}/2024-05-25/meta/CDC.index",
     }
-    assert exit_code("verify", *source) == 1
-    shown = capsys.readouterr().out
+    shown = cli("verify", *source, code=1).out
     assert (
         f"{first.parent.relative_to(tmp_path / 'lake')}/meta/CDC.index 1 file below the newest one is missing" in shown
     )
@@ -170,7 +165,7 @@ def test_verify_finds_rows_that_come_back_older(
 
 
 def test_what_is_newer_than_the_checkpoint_is_no_fault(
-    write: Write, uri: str, config_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(0, 0, 1, 2, 4, final=True)
     (tmp_path / "lake" / "metadata").write_text(f'{{"checkpoint-ts":{TS + SECOND}}}')
@@ -178,20 +173,23 @@ def test_what_is_newer_than_the_checkpoint_is_no_fault(
     assert (code, told["found"]) == (0, {})
     members = ("checkpoint", "rows_after_checkpoint", "files_after_checkpoint")
     assert [told[each] for each in members] == [TS + SECOND, 1, 2]
-    assert exit_code("verify", *place(uri, config_file)) == 0
-    shown = capsys.readouterr()
+    shown = cli("verify", *place(uri, config_file))
     assert shown.out == "Checked 1 BOOTSTRAP message, 3 rows, 1 watermark: no problems found\n"
     newer = "newer than the checkpoint: 1 row may come again and 2 schema or index files were not read\n"
     assert shown.err.endswith(newer)
 
 
-def test_a_folder_without_files(uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_files(uri: str, tmp_path: Path, cli: Cli) -> None:
     for command in ("tail", "verify"):
-        assert exit_code(command, "--sink-uri", uri) == 2
-        assert f"the folder has no files of a storage sink [path='file://{tmp_path}/lake']" in capsys.readouterr().err
+        assert (
+            f"the folder has no files of a storage sink [path='file://{tmp_path}/lake']"
+            in cli(command, "--sink-uri", uri, code=2).err
+        )
 
 
-def test_a_wrong_protocol_is_told(write: Write, uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_protocol_is_told(write: Write, uri: str, tmp_path: Path, cli: Cli) -> None:
     write(0, 0, 1, final=True)
-    assert exit_code("verify", str(tmp_path / "lake"), "--protocol", "canal-json") == 1
-    assert "'CDC00000000000000000001.csv', which is not a file with rows of canal-json" in capsys.readouterr().out
+    assert (
+        "'CDC00000000000000000001.csv', which is not a file with rows of canal-json"
+        in cli("verify", str(tmp_path / "lake"), "--protocol", "canal-json", code=1).out
+    )

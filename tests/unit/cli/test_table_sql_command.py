@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from child import exit_code
+from child import Cli, exit_code
 
 from ticdc_emit.delivery.files import read_files
 
@@ -30,22 +30,20 @@ def _sent(tmp_path: Path) -> list[dict[str, str | None]]:
     return [row for value in values for row in value["data"]]
 
 
-def test_parquet_has_types(orders: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("schema", str(orders), "--name", "shop.orders", "--keys", "id") == 0
-    assert capsys.readouterr().out == (
+def test_parquet_has_types(orders: Path, cli: Cli) -> None:
+    assert cli("schema", str(orders), "--name", "shop.orders", "--keys", "id").out == (
         "-- `id` is NOT NULL, because it is in the key.\n"
         "CREATE TABLE `shop`.`orders` (\n  `id` BIGINT NOT NULL,\n  `price` DOUBLE,\n  `tags` JSON,\n"
         "  PRIMARY KEY (`id`)\n);\n"
     )
 
 
-def test_csv_and_json_are_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_and_json_are_text(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "a.csv").write_text("id,name\n1,a\n", encoding="utf-8")
     (tmp_path / "a.jsonl").write_text('{"id": 1}\n{"id": 2, "name": {"a": 1}}\n', encoding="utf-8")
     for name in ("a.csv", "a.jsonl"):
         options = ("--name", "t", "--keys", "id", "--type", "id=bigint", "--json")
-        assert exit_code("schema", str(tmp_path / name), *options) == 0
-        printed = json.loads(capsys.readouterr().out)
+        printed = cli("schema", str(tmp_path / name), *options).json
         assert printed == {
             "table": "test.t",
             "sql": "CREATE TABLE `test`.`t` (\n  `id` bigint NOT NULL,\n  `name` LONGTEXT,\n  PRIMARY KEY (`id`)\n)",
@@ -53,17 +51,14 @@ def test_csv_and_json_are_text(tmp_path: Path, capsys: pytest.CaptureFixture[str
         }
 
 
-def test_emit_makes_the_schema_of_plain_rows(
-    orders: Path, uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_emit_makes_the_schema_of_plain_rows(orders: Path, uri: str, tmp_path: Path, cli: Cli) -> None:
     arguments = ("emit", "--table", "shop.orders", "--keys", "id", "--input", str(orders), "--sink-uri", uri)
-    assert exit_code(*arguments) == 0
-    assert "warning: no schema was given, so that of shop.orders is made" in capsys.readouterr().err
+    assert "warning: no schema was given, so that of shop.orders is made" in cli(*arguments).err
     assert _sent(tmp_path) == [
         {"id": "1", "price": "1.5", "tags": '["a"]'},
         {"id": "2", "price": None, "tags": "[]"},
     ]
-    assert exit_code(*arguments, "--strict") == 2
+    cli(*arguments, "--strict", code=2)
 
 
 @pytest.mark.parametrize("form", ["structs", "flat"])

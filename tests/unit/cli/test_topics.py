@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from child import exit_code
+from child import Cli, exit_code
 
 from ticdc_emit import Encoder
 from ticdc_emit.cli.main import main
@@ -101,13 +101,12 @@ def test_debezium_without_schema_is_debezium() -> None:
 
 
 def test_the_topics_of_the_dispatchers_are_read(
-    kafka: EmbeddedKafka, changefeed: str, capsys: pytest.CaptureFixture[str]
+    kafka: EmbeddedKafka, changefeed: str, cli: Cli, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for topic in ("shop_a", "shop_b"):
         send(kafka, topic)
     place = ["--sink-uri", f"kafka://{kafka.bootstrap}/nowhere?protocol=canal-json", "--config", changefeed]
-    assert exit_code("tail", *place) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("tail", *place).out.splitlines()
     assert sorted(line.partition("/")[0] for line in lines) == ["shop_a"] * 3 + ["shop_b"] * 3
     exit_code("verify", *place, "--json")
     told = json.loads(capsys.readouterr().out)
@@ -115,75 +114,67 @@ def test_the_topics_of_the_dispatchers_are_read(
     assert "unreadable" not in told["messages"]
 
     send(kafka, "shop_c", protocol="debezium")
-    assert exit_code("tail", *place) == 0
-    shown = capsys.readouterr()
+    shown = cli("tail", *place)
     assert len(shown.out.splitlines()) == 6
     assert shown.err == "topic shop_c is left out: its messages look like debezium, not like canal-json\n"
 
 
-def test_a_topic_that_is_not_there(kafka: EmbeddedKafka, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topic_that_is_not_there(kafka: EmbeddedKafka, cli: Cli) -> None:
     send(kafka, "there")
     for command in ("tail", "verify"):
-        assert exit_code(command, "--brokers", kafka.bootstrap, "--topic", "their", "--protocol", "simple") == 2
-        told = capsys.readouterr().err
+        told = cli(command, "--brokers", kafka.bootstrap, "--topic", "their", "--protocol", "simple", code=2).err
         assert "the topic their does not exist" in told
         assert "Did you mean there?" in told
         assert "auto-create-topic" not in told
 
 
-def test_an_empty_topic_is_named(kafka: EmbeddedKafka, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_topic_is_named(kafka: EmbeddedKafka, cli: Cli) -> None:
     kafka.sink().prepare({"empty": None})
     place = ["--brokers", kafka.bootstrap, "--topic", "empty", "--protocol", "canal-json"]
-    assert exit_code("tail", *place) == 0
-    shown = capsys.readouterr()
+    shown = cli("tail", *place)
     assert (shown.out, shown.err) == ("", "no messages in empty\n")
-    assert exit_code("verify", *place) == 1
-    assert capsys.readouterr().out == "no messages in empty: nothing was checked\n"
+    assert cli("verify", *place, code=1).out == "no messages in empty: nothing was checked\n"
     send(kafka, "filled")
-    assert exit_code("tail", *place, "--topic", "filled", "--table", "no.such") == 0
-    assert capsys.readouterr().err == "no message in empty, filled matches --table or --op (3 read)\n"
+    assert (
+        cli("tail", *place, "--topic", "filled", "--table", "no.such").err
+        == "no message in empty, filled matches --table or --op (3 read)\n"
+    )
 
 
 @pytest.mark.parametrize("command", ["tail", "verify"])
-def test_a_wrong_protocol_is_told_once(
-    command: str, kafka: EmbeddedKafka, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_wrong_protocol_is_told_once(command: str, kafka: EmbeddedKafka, cli: Cli, tmp_path: Path) -> None:
     send(kafka, "changes", protocol="debezium")
     place = [command, "--brokers", kafka.bootstrap, "--topic", "changes"]
-    assert exit_code(*place, "--protocol", "canal-json") == 2
-    shown = capsys.readouterr()
+    shown = cli(*place, "--protocol", "canal-json", code=2)
     assert shown.out == ""
     assert shown.err == (
         "ticdc-emit: error: the messages of topic changes look like debezium, not like canal-json [option='protocol']. "
         "Use --protocol debezium\n"
     )
     uri = f"kafka://{kafka.bootstrap}/changes?protocol=simple"
-    assert exit_code(command, "--sink-uri", uri) == 2
-    assert "Set protocol=debezium in the sink URI" in capsys.readouterr().err
+    assert "Set protocol=debezium in the sink URI" in cli(command, "--sink-uri", uri, code=2).err
     assert exit_code(*place, "--protocol", "debezium") in (0, 1)
 
 
-def test_tail_finds_the_schemas_of_simple(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tail_finds_the_schemas_of_simple(tmp_path: Path, cli: Cli) -> None:
     uri = f"jsonl://{tmp_path}?protocol=simple&partition-num=3"
-    assert exit_code("scenario", "slow-partition", "--protocol", "simple-json", "--sink-uri", uri) == 0
-    capsys.readouterr()
+    cli("scenario", "slow-partition", "--protocol", "simple-json", "--sink-uri", uri)
     shown = set()
     for option in (["--from", "newest 3"], ["--from", "newest:3"], ["--last", "3"]):
-        assert exit_code("tail", "--sink-uri", uri, *option, "--json") == 0
-        shown.add(capsys.readouterr().out)
+        shown.add(cli("tail", "--sink-uri", uri, *option, "--json").out)
     (same,) = shown
     newest = [json.loads(line) for line in same.splitlines()]
-    assert exit_code("tail", "--sink-uri", uri, "--last", "3", "--from", "beginning") == 2
-    assert "either --last or --from" in capsys.readouterr().err
-    assert exit_code("tail", "--sink-uri", uri, "--from", "beginning", "--json") == 0
-    every = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert "either --last or --from" in cli("tail", "--sink-uri", uri, "--last", "3", "--from", "beginning", code=2).err
+    every = [
+        json.loads(line) for line in cli("tail", "--sink-uri", uri, "--from", "beginning", "--json").out.splitlines()
+    ]
     rows = [line for line in newest if line["op"] in ("insert", "update", "delete")]
     assert rows
     assert all(line["key"] for line in rows)
     assert all(line in every for line in newest)
 
 
-def test_rows_of_simple_that_no_message_explains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_of_simple_that_no_message_explains(tmp_path: Path, cli: Cli) -> None:
     config = load_changefeed("memory://d?protocol=simple")
     encoder = Encoder(config, "create table s.t (id int primary key, v varchar(9), w int)")
     change = {"op": "u", "before": {"id": 7, "v": "a", "w": 5}, "after": {"id": 7, "v": "b", "w": 5}}
@@ -192,8 +183,7 @@ def test_rows_of_simple_that_no_message_explains(tmp_path: Path, capsys: pytest.
     folder.mkdir()
     line = json.dumps({"key": "", "value": value.decode()})
     (folder / "00000.jsonl").write_text(line + "\n", encoding="utf-8")
-    assert exit_code("tail", str(tmp_path), "--protocol", "simple") == 0
-    assert capsys.readouterr().out.endswith(" update s.t id='7' v: 'a' -> 'b' w='5'\n")
+    assert cli("tail", str(tmp_path), "--protocol", "simple").out.endswith(" update s.t id='7' v: 'a' -> 'b' w='5'\n")
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str]:
