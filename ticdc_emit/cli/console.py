@@ -22,14 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from ticdc_emit.config.document import ConfigWarning
@@ -140,8 +133,8 @@ def _tally_of(spark: SparkSession) -> Iterator[Callable[[], int]]:
 
 
 def _bar(console: Console) -> Progress:
-    left = TimeRemainingColumn(compact=True)
-    return Progress(BarColumn(), _Rows(), _Rate(), left, TextColumn("left"), console=console, transient=True)
+    columns = BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True), TextColumn("left")
+    return Progress(*columns, console=console, transient=True)
 
 
 @contextmanager
@@ -152,7 +145,9 @@ def _polled(bar: Progress, read: Callable[[], int], rows: int | None) -> Iterato
         while not ended.wait(_EVERY_S):
             with suppress(OSError, ValueError):  # a line that is half written counts the next time
                 done = read()
-                bar.update(task, completed=done if rows is None else min(done, rows))
+                done = done if rows is None else min(done, rows)
+                of, speed = "" if rows is None else f" of {rows:,}", bar.tasks[0].speed or 0
+                bar.update(task, completed=done, description=f"{done:,}{of} rows encoded [dim]{speed:,.0f} rows/s[/]")
 
     shown = threading.Thread(target=show, daemon=True)
     shown.start()
@@ -161,17 +156,6 @@ def _polled(bar: Progress, read: Callable[[], int], rows: int | None) -> Iterato
     finally:
         ended.set()
         shown.join()
-
-
-class _Rows(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        total = "" if task.total is None else f" of {task.total:,.0f}"
-        return Text(f"{task.completed:,.0f}{total} rows encoded")
-
-
-class _Rate(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        return Text(f"{task.speed or 0:,.0f} rows/s", "dim")
 
 
 def warn_of_nothing(report: RunReport | RunTotal) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +58,6 @@ def run(options: Fuzz) -> int:
     )  # else it would make a folder where the command runs
     document = None if options.config is None else read_document(options.config).to_dict()
     schema, seed, count = options.schema, options.seed, options.examples
-    form = {"canonical": options.canonical, "as_json": options.as_json}
     drawn = ExampleOptions(
         feed_of_examples(options.protocol, sink_uri=options.sink_uri, changefeed=document, release=options.release),
         None if schema is None else in_tidb_sql(schema_text(schema), options.schema_dialect, schema),
@@ -69,36 +68,52 @@ def run(options: Fuzz) -> int:
     with ExitStack() as stack:
         if options.check_command is not None:
             process = ConsumerProcess(options.check_command, timeout_s=options.answer_timeout, option="check-command")
-            search = _Search(stack.enter_context(process), seed, **form)
-            found = failing_example(drawn, seed=seed, count=count, passes=search, shrink_s=options.shrink)
-            return search.finish(count, found)
+            verdict = _Verdict(options, _asked(stack.enter_context(process), options))
+            found = failing_example(drawn, seed=seed, count=count, passes=verdict.passes, shrink_s=options.shrink)
+            return verdict.of_search(found)
         if options.check is None:
-            examples(drawn, seed=seed, count=count, take=_Printer(seed, **form))
+            examples(drawn, seed=seed, count=count, take=lambda example: _print_example(example, options))
             return 0
-        checker = _Checker(_answers(_opened(stack, options.check)), **form)
-        examples(drawn, seed=seed, count=count, take=checker)
-        return checker.finish(count)
+        verdict = _Verdict(options, _read(_answers(_opened(stack, options.check))))
+        examples(drawn, seed=seed, count=count, take=verdict.passes)
+        return verdict.of_all()
 
 
-def _line(example: Any, seed: int, *, canonical: bool) -> str:
+def _line(example: Any, options: Fuzz) -> str:
     """Return an example as a line for a consumer."""
     config = example.delivery.config
-    facts = {"seed": seed, "protocol": config.codec.protocol.value, "release": config.release.name}
-    return json_line({**facts, **example.to_dict(canonical=canonical)}, what="the example")
+    facts = {"seed": options.seed, "protocol": config.codec.protocol.value, "release": config.release.name}
+    return json_line({**facts, **example.to_dict(canonical=options.canonical)}, what="the example")
 
 
-class _Printer:
-    """Prints each example."""
+def _print_example(example: Any, options: Fuzz) -> None:
+    if options.as_json:
+        print(_line(example, options), flush=True)
+    else:
+        result_console().print(Text(example.label))
 
-    def __init__(self, seed: int, *, canonical: bool, as_json: bool) -> None:
-        self._seed, self._canonical, self._as_json = seed, canonical, as_json
-        self._console = result_console()
 
-    def __call__(self, example: Any) -> None:
-        if self._as_json:
-            print(_line(example, self._seed, canonical=self._canonical), flush=True)
-        else:
-            self._console.print(Text(example.label))
+def _asked(process: ConsumerProcess, options: Fuzz) -> Callable[[Any], Members]:
+    """Return what asks a consumer for its tables of an example."""
+    return lambda example: _parsed(
+        process.answer(_line(example, options)), f"the answer to example {example.number}", "check-command"
+    )
+
+
+def _read(answers: Iterator[Members]) -> Callable[[Any], Members]:
+    """Return what reads the answer to an example."""
+
+    def next_of(example: Any) -> Members:
+        answer = next(answers, None)
+        if answer is None:
+            raise ConfigError(
+                f"the consumer's tables end before example {example.number}",
+                remedy="Write a line for each example; --seed, --examples and the changefeed must be those it got",
+                option="check",
+            )
+        return answer
+
+    return next_of
 
 
 @dataclass(frozen=True)
@@ -134,13 +149,6 @@ def _failed(example: Any, answer: Members, option: str, *, canonical: bool) -> _
     return _Failed(example, None, found) if found else None
 
 
-def _print_at_once(console: Console, failed: _Failed, *, as_json: bool) -> None:
-    if as_json:
-        print_json(failed.to_dict(), flush=True)
-    else:
-        _print_failed(console, failed.example.label, failed)
-
-
 def _print_failed(console: Console, label: str, failed: _Failed) -> None:
     console.print(Text(label, "bold red"))
     for text in failed.texts[:_MOST_SHOWN]:
@@ -149,92 +157,64 @@ def _print_failed(console: Console, label: str, failed: _Failed) -> None:
         console.print(Text(f"  and {counted(len(failed.texts) - _MOST_SHOWN, 'more difference')}"))
 
 
-class _Checker:
-    """Compares the answers of a consumer, one for each example."""
+class _Verdict:
+    """Compares a consumer's tables with the expected ones. ``answer``: its answer to an example."""
 
-    def __init__(self, answers: Iterator[Members], *, canonical: bool, as_json: bool) -> None:
-        self._answers = answers
-        self._canonical, self._as_json = canonical, as_json
-        self._failed: list[_Failed] = []
-        self._console = result_console()
-
-    def __call__(self, example: Any) -> None:
-        answer = next(self._answers, None)
-        if answer is None:
-            raise ConfigError(
-                f"the consumer's tables end before example {example.number}",
-                remedy="Write a line for each example; --seed, --examples and the changefeed must be those it got",
-                option="check",
-            )
-        failed = _failed(example, answer, "check", canonical=self._canonical)
-        if failed is None:
-            return
-        self._failed.append(failed)
-        _print_at_once(self._console, failed, as_json=self._as_json)
-
-    def finish(self, count: int) -> int:
-        """Print the verdict and return the exit code."""
-        smallest = min(self._failed, key=lambda failed: failed.example.size, default=None)
-        if self._as_json:
-            different = [failed.example.number for failed in self._failed]
-            number = None if smallest is None else smallest.example.number
-            print_json({"examples": count, "different": different, "smallest": number})
-        elif smallest is None:
-            self._console.print(Text(f"the tables of {counted(count, 'example')} match", "bold green"))
-        else:
-            verdict = f"{len(self._failed)} of {counted(count, 'example')} differ; the smallest is"
-            _print_failed(self._console, f"{verdict} {smallest.example.label}", smallest)
-            self._console.print(Text(repr(smallest.example.delivery.history)))
-        return 0 if smallest is None else 1
-
-
-class _Search:
-    """Asks a consumer for its tables of each example, and keeps which ones it fails."""
-
-    def __init__(self, process: ConsumerProcess, seed: int, *, canonical: bool, as_json: bool) -> None:
-        self._process, self._seed = process, seed
-        self._canonical, self._as_json = canonical, as_json
+    def __init__(self, options: Fuzz, answer: Callable[[Any], Members]) -> None:
+        self._options, self._answer = options, answer
         self._failed: dict[int, _Failed] = {}
         self._asked = 0
         self._console = result_console()
 
-    def __call__(self, example: Any) -> bool:
-        """Return whether the consumer has the expected tables; what it fails first is printed at once."""
+    def passes(self, example: Any) -> bool:
+        """Return whether the tables are the expected ones; what fails is printed at once, of a search the first."""
         self._asked += 1
-        line = _line(example, self._seed, canonical=self._canonical)
+        option = "check" if self._options.check is not None else "check-command"
         try:
-            answer = _parsed(self._process.answer(line), f"the answer to example {example.number}", "check-command")
-            failed = _failed(example, answer, "check-command", canonical=self._canonical)
+            failed = _failed(example, self._answer(example), option, canonical=self._options.canonical)
         except ConsumerFailure as failure:
             failed = _Failed(example, str(failure), [])
         if failed is None:
             return True
-        if not self._failed:
-            _print_at_once(self._console, failed, as_json=self._as_json)
+        if option == "check" or not self._failed:
+            if self._options.as_json:
+                print_json(failed.to_dict(), flush=True)
+            else:
+                _print_failed(self._console, example.label, failed)
         self._failed[example.number] = failed
         return False
 
-    def finish(self, count: int, found: tuple[Any, Any] | None) -> int:
-        """Print the verdict and return the exit code; ``found``: the first example that fails, and the smallest."""
+    def of_all(self) -> int:
+        """Print the verdict on all examples and return the exit code."""
+        smallest = min(self._failed.values(), key=lambda failed: failed.example.size, default=None)
+        number = None if smallest is None else smallest.example.number
+        verdict = {"examples": self._options.examples, "different": list(self._failed), "smallest": number}
+        title = f"{len(self._failed)} of {counted(self._options.examples, 'example')} differ; the smallest is"
+        return self._end(smallest, verdict, "" if smallest is None else f"{title} {smallest.example.label}")
+
+    def of_search(self, found: tuple[Any, Any] | None) -> int:
+        """Print the verdict on a search and return the exit code; ``found``: the first example that fails, and the
+        smallest.
+        """
         if found is None:
-            if self._as_json:
-                print_json({"examples": count, "different": [], "smallest": None, "counterexample": None})
-            else:
-                self._console.print(Text(f"the tables of {counted(count, 'example')} match", "bold green"))
-            return 0
+            nothing: dict[str, Any] = {"different": [], "smallest": None, "counterexample": None}
+            return self._end(None, {"examples": self._options.examples, **nothing}, "")
         first, smallest = (self._failed[example.number] for example in found)
-        if self._as_json:
-            counterexample = json.loads(_line(smallest.example, self._seed, canonical=self._canonical))
-            verdict = {"examples": first.example.number, "different": [first.example.number]}
-            print_json(
-                {**verdict, "smallest": smallest.example.number, "counterexample": counterexample | smallest.to_dict()}
-            )
+        number, tries = first.example.number, self._asked - first.example.number
+        verdict = {"examples": number, "different": [number], "smallest": smallest.example.number}
+        verdict["counterexample"] = json.loads(_line(smallest.example, self._options)) | smallest.to_dict()
+        label = smallest.example.label.partition(": ")[2]
+        return self._end(smallest, verdict, f"the smallest of {counted(tries, 'further example')}: {label}")
+
+    def _end(self, smallest: _Failed | None, verdict: dict[str, Any], title: str) -> int:
+        if self._options.as_json:
+            print_json(verdict)
+        elif smallest is None:
+            self._console.print(Text(f"the tables of {counted(self._options.examples, 'example')} match", "bold green"))
         else:
-            tries = self._asked - first.example.number
-            label = smallest.example.label.partition(": ")[2]
-            _print_failed(self._console, f"the smallest of {counted(tries, 'further example')}: {label}", smallest)
+            _print_failed(self._console, title, smallest)
             self._console.print(Text(repr(smallest.example.delivery.history)))
-        return 1
+        return 0 if smallest is None else 1
 
 
 def _opened(stack: ExitStack, path: str) -> IO[bytes]:

@@ -19,7 +19,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 _LINES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _PATIENCE_S = 10.0
@@ -27,15 +30,6 @@ _PATIENCE_S = 10.0
 
 class Interrupted(KeyboardInterrupt):
     """A signal asked the command to end."""
-
-
-class Child(Protocol):
-    """A process that the command started, as :class:`subprocess.Popen` describes it."""
-
-    def poll(self) -> int | None: ...
-    def terminate(self) -> None: ...
-    def kill(self) -> None: ...
-    def wait(self, timeout: float | None = None) -> int: ...
 
 
 class _State:
@@ -48,7 +42,7 @@ class _State:
         """Whether Ctrl-C is the usual end of the command."""
         self.stderr = 2
         self.streams: tuple[Any, Any] = sys.stderr, sys.unraisablehook
-        self.children: list[Child] = []
+        self.children: list[Popen[bytes]] = []
 
 
 _state = _State()
@@ -84,7 +78,7 @@ def received() -> int | None:
     return _state.received
 
 
-def watch(child: Child) -> None:
+def watch(child: Popen[bytes]) -> None:
     """End ``child`` too if a signal ends the command."""
     _state.children.append(child)
 
@@ -143,7 +137,7 @@ def raise_interrupted(number: int) -> None:
 
     _state.received = number
     logging.disable(logging.CRITICAL)
-    sys.unraisablehook = _ignore
+    sys.unraisablehook = lambda _: None
     sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - threads of Spark print there until the process ends
     for child in _state.children:
         if child.poll() is None:
@@ -203,10 +197,6 @@ def _speak_again() -> None:
 
     logging.disable(logging.NOTSET)
     sys.stderr, sys.unraisablehook = _state.streams
-
-
-def _ignore(_: object) -> None:
-    """Say nothing."""
 
 
 class Stop:

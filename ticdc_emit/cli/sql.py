@@ -25,7 +25,7 @@ from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol,
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
-from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.base import Message, Sink
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import SchemaError
@@ -60,7 +60,7 @@ def run(options: Sql) -> int:
             report, shown = _messages(history, feed, run_options)
         else:
             with step(f"sending {_amount(history)} to {mask_uri(options.sink_uri)}", quiet=options.as_json):
-                report, shown = _sent(history, feed, run_options), []
+                report, shown = _sent(history, feed, sink_for(feed), run_options), []
         report = replace(report, seconds=time.monotonic() - began)  # reading and executing the script is most of it
         warn_of_nothing(report)
         read = Tail(feed).lines
@@ -102,14 +102,11 @@ def _messages(history: History, feed: ChangefeedConfig, options: RunOptions) -> 
     partitions = feed.kafka.partition_num or DEFAULT_PARTITION_NUM
     try:
         sink = MemorySink(store, feed.codec.max_message_bytes, new_partitions=partitions)
-        report = Changefeed(feed, sink, history.catalog(), ddl=history.ddl, options=options).run(
-            ArrowBatch(rows_to_arrow(history.rows)), 0, final=True
-        )
-        return report, messages(store)
+        return _sent(history, feed, sink, options), messages(store)
     finally:
         clear(store)
 
 
-def _sent(history: History, feed: ChangefeedConfig, options: RunOptions) -> RunReport:
-    changefeed = Changefeed(feed, sink_for(feed), history.catalog(), ddl=history.ddl, options=options)
+def _sent(history: History, feed: ChangefeedConfig, sink: Sink, options: RunOptions) -> RunReport:
+    changefeed = Changefeed(feed, sink, history.catalog(), ddl=history.ddl, options=options)
     return changefeed.run(ArrowBatch(rows_to_arrow(history.rows)), 0, final=True)

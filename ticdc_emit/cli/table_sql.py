@@ -39,14 +39,11 @@ def print_table(options: Schema) -> int:
             session = spark_for(stack, "schema", short=True, settings=spark, quiet=True)
             table = table_of(options.source, options.name, spark=session, **table_options)
         else:
-            files = find_files(options.source, spark) if given in ("parquet", "csv", "json") else None
+            files = find_files(options.source, spark) if given in FILE_FORMATS else None
             check_readable(options.source, "source", files)
-            if files is not None:
+            if files is not None and given in ("parquet", "csv", "json"):
                 frame: Any = columns_of_rows(files, str(given))
             else:
-                check_readable(
-                    options.source, "source", find_files(options.source, spark) if given in FILE_FORMATS else None
-                )
                 session = spark_for(stack, "schema", short=True, settings=spark, quiet=True)
                 frame = read_source(session, options.source, format=given)
             table = table_of(frame, options.name, **table_options)

@@ -164,7 +164,7 @@ class Example:
         }
 
 
-def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[Example], None]) -> None:
+def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[Example], object]) -> None:
     """Draw ``count`` examples and call ``take`` with each, as soon as it is there.
 
     Raises :class:`~ticdc_emit.errors.StrategyError` if the changefeed does not carry enough of what is drawn, and the
@@ -218,7 +218,7 @@ def failing_example(
 
 
 def _draw(
-    options: ExampleOptions, seed: int, tally: _Tally, take: Callable[[Example], None], phases: Sequence[Phase]
+    options: ExampleOptions, seed: int, tally: _Tally, take: Callable[[Example], object], phases: Sequence[Phase]
 ) -> None:
     """Call ``take`` with each example. Its errors come out at once, but :class:`_Refused` lets smaller ones follow."""
 

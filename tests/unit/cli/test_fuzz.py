@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child import Cli, command, exit_code
+from child import Cli, command
 from hypothesis import strategies as st
 
 from ticdc_emit.config.protocols import FORMS
@@ -26,7 +26,7 @@ PARTS = ("version", "history", "feed", "messages", "partitions", "schemas")
 
 
 def drawn(cli: Cli, *options: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in cli("fuzz", "--json", *options).out.splitlines()]
+    return cli("fuzz", "--json", *options).objects
 
 
 def consumed(example: dict[str, Any]) -> dict[str, Any]:
@@ -39,29 +39,23 @@ def consumed(example: dict[str, Any]) -> dict[str, Any]:
     return {"example": example["example"], "tables": tables}
 
 
-def checked(
-    capsys: pytest.CaptureFixture[str], path: Path, answers: list[Any], *options: str
-) -> tuple[int | str | None, str]:
+def checked(cli: Cli, path: Path, answers: list[Any], *options: str, code: int) -> str:
     path.write_text("".join(f"{json.dumps(each)}\n" for each in answers), encoding="utf-8")
-    code = exit_code("fuzz", "--check", str(path), *options)
-    shown = capsys.readouterr()
-    return code, shown.out + shown.err
+    return "".join(cli("fuzz", "--check", path, *options, code=code))
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_correct_consumer_passes_in_every_protocol(
-    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_correct_consumer_passes_in_every_protocol(form: str, tmp_path: Path, cli: Cli) -> None:
     options = ("--seed", "3", "--examples", "3", "--protocol", form)
-    answers = [consumed(example) for example in drawn(capsys, *options)]
+    answers = [consumed(example) for example in drawn(cli, *options)]
     assert [each["example"] for each in answers] == [1, 2, 3]
     assert any(each["tables"] for each in answers)
-    code, told = checked(capsys, tmp_path / "a", answers, *options, "--canonical")
-    assert (code, told.strip()) == (0, "the tables of 3 examples match")
+    told = checked(cli, tmp_path / "a", answers, *options, "--canonical", code=0)
+    assert told.strip() == "the tables of 3 examples match"
 
 
-def test_the_members_of_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    example = drawn(capsys, "--seed", "5", "--examples", "4", "--protocol", "avro")[-1]
+def test_the_members_of_an_example(cli: Cli) -> None:
+    example = drawn(cli, "--seed", "5", "--examples", "4", "--protocol", "avro")[-1]
     assert list(example) == ["seed", "protocol", "release", "example", *PARTS, "expected", "keys"]
     assert (example["seed"], example["protocol"], example["release"], example["example"]) == (5, "avro", "classic", 4)
     assert {type(each["key"]) for each in example["messages"]} <= {str, type(None)}
@@ -121,15 +115,14 @@ def test_examples_and_the_check_at_the_ends_of_a_pipe(tmp_path: Path) -> None:
     assert verdict == {"examples": 4, "different": [3], "smallest": 3}
 
 
-def test_what_differs_and_the_smallest_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_differs_and_the_smallest_example(tmp_path: Path, cli: Cli) -> None:
     options = ("--seed", "7", "--examples", "5")
-    lines = drawn(capsys, *options)
+    lines = drawn(cli, *options)
     answers = [{"example": each["example"], "tables": each["expected"]} for each in lines]
     size = {each["example"]: len(each["history"]["rows"]) + len(each["history"]["ddl"]) for each in lines}
     answers[1]["tables"] = {}
     answers[3] = {"example": 4, "error": "no such table"}
-    code, told = checked(capsys, tmp_path / "a", answers, *options)
-    assert code == 1
+    told = checked(cli, tmp_path / "a", answers, *options, code=1)
     assert "the row is missing" in told
     assert "the consumer failed: no such table" in told
     assert f"2 of 5 examples differ; the smallest is example {min((2, 4), key=lambda each: size[each])}: " in told
@@ -147,9 +140,9 @@ def test_what_differs_and_the_smallest_example(tmp_path: Path, capsys: pytest.Ca
         ([{"example": 1, "tables": {"a.t": [{"id": 1}]}}], "its canonical text is '1'"),
     ],
 )
-def test_wrong_answers(answers: list[Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = checked(capsys, tmp_path / "a", answers, "--examples", "1")
-    assert (code, told.count("\n")) == (2, 1)
+def test_wrong_answers(answers: list[Any], message: str, tmp_path: Path, cli: Cli) -> None:
+    told = checked(cli, tmp_path / "a", answers, "--examples", "1", code=2)
+    assert told.count("\n") == 1
     assert message in told
 
 
@@ -164,13 +157,11 @@ def _files(folder: Path) -> Iterator[Path]:
     yield from (folder / "t.sql", folder / "c.toml")
 
 
-def test_tables_and_a_changefeed_of_your_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_and_a_changefeed_of_your_own(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     schema, config = _files(tmp_path)
     given = ("--schema", str(schema), "--config", str(config), "--no-ddl", "--restarts", "0", "--examples", "3")
-    for example in drawn(capsys, *given, "--time-zone", "Asia/Shanghai", "--release", "8.5.3"):
+    for example in drawn(cli, *given, "--time-zone", "Asia/Shanghai", "--release", "8.5.3"):
         assert (example["protocol"], example["release"]) == ("simple", "classic-8.5.3")
         assert example["keys"] == {"shop.t": ["id"]}
         assert example["history"]["ddl"] == []
@@ -178,7 +169,7 @@ def test_tables_and_a_changefeed_of_your_own(
         assert {row["e"] for row in example["expected"]["shop.t"]} <= {"1", "2", None}
         assert feed_of_examples(changefeed=example["feed"]["changefeed"]).changefeed == example["feed"]["changefeed"]
     uri = "stdout://?protocol=canal-json&partition-num=1"
-    (example,) = drawn(capsys, "--sink-uri", uri, "--examples", "1")
+    (example,) = drawn(cli, "--sink-uri", uri, "--examples", "1")
     assert example["feed"]["sink_uri"] == uri
     assert not (tmp_path / ".hypothesis").exists()
 
@@ -285,27 +276,24 @@ for line in sys.stdin:
 """
 
 
-def asked(
-    capsys: pytest.CaptureFixture[str], path: Path, broken: str, *options: str
-) -> tuple[int | str | None, list[dict[str, Any]], str]:
-    """Let ``fuzz`` start a consumer that does ``broken`` to its ``tables``; return code, JSON lines and errors."""
+def asked(cli: Cli, path: Path, broken: str, *options: str, code: int = 1) -> list[dict[str, Any]]:
+    """Let ``fuzz`` start a consumer that does ``broken`` to its ``tables``; return what it says."""
     (path / "consumer.py").write_text(CONSUMER.replace("BREAK", broken))
     (path / "t.sql").write_text("create table a.t (id int primary key, n int)")
-    drawing = ("--schema", str(path / "t.sql"), "--no-ddl", "--restarts", "0", "--examples", "20", "--json")
-    code = exit_code("fuzz", *drawing, "--check-command", f"{sys.executable} '{path / 'consumer.py'}'", *options)
-    shown = capsys.readouterr()
-    return code, [json.loads(line) for line in shown.out.splitlines()], shown.err
+    drawing = ("--schema", path / "t.sql", "--no-ddl", "--restarts", "0", "--examples", "20", "--json")
+    consumer = f"{sys.executable} '{path / 'consumer.py'}'"
+    return cli("fuzz", *drawing, "--check-command", consumer, *options, code=code).objects
 
 
-def test_a_correct_consumer_that_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, lines, _ = asked(capsys, tmp_path, "pass", "--protocol", "open-protocol")
-    assert (code, lines) == (0, [{"examples": 20, "different": [], "smallest": None, "counterexample": None}])
+def test_a_correct_consumer_that_is_asked(tmp_path: Path, cli: Cli) -> None:
+    lines = asked(cli, tmp_path, "pass", "--protocol", "open-protocol", code=0)
+    assert lines == [{"examples": 20, "different": [], "smallest": None, "counterexample": None}]
 
 
-def test_a_broken_consumer_gets_a_small_counterexample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_consumer_gets_a_small_counterexample(tmp_path: Path, cli: Cli) -> None:
     drop = "tables = {name: [row for row in own if row['n'] is not None] for name, own in tables.items()}"
-    code, (failed, verdict), _ = asked(capsys, tmp_path, drop)
-    assert (code, verdict["different"], verdict["examples"]) == (1, [failed["example"]], failed["example"])
+    failed, verdict = asked(cli, tmp_path, drop)
+    assert (verdict["different"], verdict["examples"]) == ([failed["example"]], failed["example"])
     smallest = verdict["counterexample"]
     assert verdict["smallest"] == smallest["example"] >= failed["example"]
     assert [row["after"] for row in smallest["history"]["rows"]] == [{"id": "0", "n": None}]
@@ -320,17 +308,15 @@ def test_a_broken_consumer_gets_a_small_counterexample(tmp_path: Path, capsys: p
         ("if len(rows) > 1: sys.stdout.write('{'); os._exit(0)", "it ended with exit code 0 before it answered"),
     ],
 )
-def test_a_consumer_that_ends_is_started_again(
-    broken: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, (failed, verdict), _ = asked(capsys, tmp_path, broken, "--shrink", "2")
-    assert (code, failed["error"], verdict["counterexample"]["error"]) == (1, error, error)
+def test_a_consumer_that_ends_is_started_again(broken: str, error: str, tmp_path: Path, cli: Cli) -> None:
+    failed, verdict = asked(cli, tmp_path, broken, "--shrink", "2")
+    assert failed["error"] == verdict["counterexample"]["error"] == error
 
 
-def test_a_consumer_that_does_not_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_consumer_that_does_not_answer(tmp_path: Path, cli: Cli) -> None:
     options = ("--answer-timeout", "3", "--shrink", "0")
-    code, (failed, _), _ = asked(capsys, tmp_path, "if rows: time.sleep(600)", *options)
-    assert (code, failed["error"]) == (1, "it did not answer within 3 s")
+    failed, _ = asked(cli, tmp_path, "if rows: time.sleep(600)", *options)
+    assert failed["error"] == "it did not answer within 3 s"
 
 
 def test_one_way_of_answers_at_a_time(cli: Cli) -> None:

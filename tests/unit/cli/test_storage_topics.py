@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
-from child import Cli, exit_code
+from child import Cli
 
 from ticdc_emit.cli import topics
 from ticdc_emit.cli.options import TopicOptions
@@ -118,26 +117,21 @@ def test_tail_follows_a_folder_that_grows(
     assert shown == ["bootstrap", "insert 1", "insert 2", "watermark", "ddl", "insert 4", "insert 5", "watermark"]
 
 
-def verified(source: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int | str | None, dict[str, Any]]:
-    code = exit_code("verify", *source, "--json")
-    return code, json.loads(capsys.readouterr().out)
-
-
 def test_verify_finds_damaged_and_missing_files(
-    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli, capsys: pytest.CaptureFixture[str]
+    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli
 ) -> None:
     write(0, 0, 1, 2)
     write(1, 4, 5, 8, final=True)
     source = place(uri, config_file)
-    code, told = verified(source, capsys)
-    assert (code, told["found"]) == (0, {})
+    told = cli("verify", *source, "--json").json
+    assert told["found"] == {}
     assert told["messages"] == {"bootstrap": 1, "row": 6, "ddl": 1, "watermark": 1}
     assert told["partitions"] == {"shop/orders": 1}
     first, *_, last = sorted((tmp_path / "lake").rglob("CDC0*.csv"))
     first.unlink()
     last.write_bytes(last.read_bytes()[:-1])
-    code, told = verified(source, capsys)
-    assert (code, told["found"]) == (1, {"file-numbers": 1, "readable": 1})
+    told = cli("verify", *source, "--json", code=1).json
+    assert told["found"] == {"file-numbers": 1, "readable": 1}
     assert {finding["stored_at"] for finding in told["findings"]} == {
         str(last.relative_to(tmp_path / "lake")),
         f"shop/orders/{VERSION}/2024-05-25/meta/CDC.index",
@@ -150,27 +144,27 @@ def test_verify_finds_damaged_and_missing_files(
 
 
 def test_verify_finds_rows_that_come_back_older(
-    write: Write, uri: str, config_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli
 ) -> None:
     write(0, 0, 2, final=True)
     first, last = sorted((tmp_path / "lake").rglob("CDC0*.csv"))
     again = last.with_name("CDC00000000000000000003.csv")
     again.write_bytes(b'"U","orders","shop",%d,2,1\r\n' % (TS + SECOND))  # older than what the last file has
     (first.parent / "meta" / "CDC.index").write_text(f"{again.name}\n")
-    code, told = verified(place(uri, config_file), capsys)
-    assert (code, told["found"]) == (1, {"key-order": 1})
+    told = cli("verify", *place(uri, config_file), "--json", code=1).json
+    assert told["found"] == {"key-order": 1}
     (finding,) = told["findings"]
     assert finding["key"] == "id=2"
     assert finding["text"].endswith(f"comes after {TS + 2 * SECOND} ({last.relative_to(tmp_path / 'lake')}@0)")
 
 
 def test_what_is_newer_than_the_checkpoint_is_no_fault(
-    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli, capsys: pytest.CaptureFixture[str]
+    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli
 ) -> None:
     write(0, 0, 1, 2, 4, final=True)
     (tmp_path / "lake" / "metadata").write_text(f'{{"checkpoint-ts":{TS + SECOND}}}')
-    code, told = verified(place(uri, config_file), capsys)
-    assert (code, told["found"]) == (0, {})
+    told = cli("verify", *place(uri, config_file), "--json").json
+    assert told["found"] == {}
     members = ("checkpoint", "rows_after_checkpoint", "files_after_checkpoint")
     assert [told[each] for each in members] == [TS + SECOND, 1, 2]
     shown = cli("verify", *place(uri, config_file))
