@@ -36,7 +36,7 @@ from ticdc_emit.consume.verify import verify
 from ticdc_emit.database.tables import Rows, Tables
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ReleaseDefectError
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.routing.table_routes import TableRoutes

@@ -290,7 +290,6 @@ class Encoder:
         return self._sent(applied, commit_ts)
 
     def _sent(self, applied: Iterable[DdlEvent], commit_ts: int) -> pa.RecordBatch:
-        """Return the messages of the events of a statement that the catalog has applied."""
         events = self._sent_ddl.to_send(self._sent_ddl.verdicts(self._replication, applied, commit_ts))
         self._ddl += events
         self.plan = self._make_plan()

@@ -21,7 +21,7 @@ from ticdc_emit.delivery.kafka import KafkaAdmin
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.testing.kraft import KraftBroker

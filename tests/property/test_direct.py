@@ -14,7 +14,7 @@ from ticdc_emit.config import RELEASES
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import MemoryRegistry

@@ -16,7 +16,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate import Traffic, generate, generate_stream

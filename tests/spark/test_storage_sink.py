@@ -10,7 +10,7 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.spark import TicdcSink
 

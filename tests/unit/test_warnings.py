@@ -13,7 +13,7 @@ from ticdc_emit.config import ConfigWarning, LargeMessageHandle, Secret
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.memory import MemorySink
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.plan import KeylessTableWarning
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.spark.datasource import SourceOptions

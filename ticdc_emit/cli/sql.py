@@ -30,7 +30,7 @@ from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import counted
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
-    from ticdc_emit.pipeline.batch import ArrowBatch, Batch
+    from ticdc_emit.pipeline.batch import Batch
+    from ticdc_emit.pipeline.direct import ArrowBatch
     from ticdc_emit.pipeline.options import RunOptions
     from ticdc_emit.pipeline.report import RunReport
     from ticdc_emit.pipeline.run import Changefeed
@@ -28,7 +29,7 @@ __all__ = ["ArrowBatch", "Batch", "Changefeed", "RunOptions", "RunReport"]
 
 # an encoder needs none of these
 _HOMES = {
-    "ArrowBatch": "batch",
+    "ArrowBatch": "direct",
     "Batch": "batch",
     "Changefeed": "run",
     "RunOptions": "options",

@@ -244,7 +244,6 @@ def from_ipc(body: bytes | pa.Buffer, *, first_column: bool = False) -> pa.Recor
 def _partition_chunks(
     messages: pa.RecordBatch, target: Target, buckets: Buckets, files: ChunkFiles
 ) -> Iterator[_Chunk]:
-    """Yield one topic-partition's messages in chunks of bounded size."""
     order_keys = messages.column(ORDER_KEY)
     rows = max(1, messages.num_rows * _BODY_BYTES // max(messages.nbytes, 1))
     for start in range(0, messages.num_rows, rows):
@@ -290,7 +289,6 @@ def _batch(chunks: list[_Chunk]) -> pa.RecordBatch:
 
 
 def _with_topic_numbers(made: EncodedRows, topics: Mapping[str, int]) -> _Codes:
-    """Return the codes of messages by other numbers of their topics."""
     if len(topics) == 1:
         return made.codes
     numbers = np.array([topics[topic] for topic in made.topics], np.int64)

@@ -135,7 +135,6 @@ def _of_transaction(keys: pa.Array, transaction: bytes) -> pa.Array:
 
 
 def _rank(keys: pa.Array, place: int) -> int:
-    """Return the rank of a change inside its transaction."""
     return int(keys[place].as_py()[RANK_AT])
 
 
@@ -155,7 +154,6 @@ def _identities(keys: pa.Array) -> tuple[pa.Array, _Roles]:
 
 
 def _repeated(identities: pa.Array, roles: _Roles) -> bytes | None:
-    """Return the first identity that two changes have in one role."""
     order = order_of(identities)
     if order is not None:  # changes of different ranks, or of several windows
         identities, roles = identities.take(order), roles[np.asarray(order)]
@@ -176,7 +174,6 @@ def _hashes(identities: pa.Array) -> _Hashes:
 
 
 def _distinct(hashes: _Hashes, roles: _Roles) -> tuple[_Hashes, _Roles]:
-    """Return the distinct hashes, ascending, each with all its roles."""
     order = np.argsort(hashes)
     hashes = hashes[order]
     starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))

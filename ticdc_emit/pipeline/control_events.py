@@ -51,6 +51,30 @@ Event: TypeAlias = "DdlEvent | Bootstrap | Watermark"
 
 
 @dataclass(frozen=True)
+class ControlCounts:
+    """Delivered control messages by kind; one event is one message on each topic-partition that receives it."""
+
+    ddl: int = 0
+    watermark: int = 0
+    bootstrap: int = 0
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> ControlCounts:
+        """Count events, one for each message that was made of them."""
+        counts = [0, 0, 0]
+        for event in events:
+            counts[1 if isinstance(event, Watermark) else 2 if isinstance(event, Bootstrap) else 0] += 1
+        return cls(*counts)
+
+    @property
+    def total(self) -> int:
+        return self.ddl + self.watermark + self.bootstrap
+
+    def __add__(self, other: ControlCounts) -> ControlCounts:
+        return ControlCounts(self.ddl + other.ddl, self.watermark + other.watermark, self.bootstrap + other.bootstrap)
+
+
+@dataclass(frozen=True)
 class ControlEvent:
     """``event`` comes after the rows up to the TSO ``after``; of one TSO, the lower ``rank`` comes first."""
 

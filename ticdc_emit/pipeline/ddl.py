@@ -99,7 +99,6 @@ class SentDdl:
         return going_out
 
     def _with_id(self, event: DdlEvent) -> DdlEvent:
-        """Return the event with the id that its table has on the wire."""
         table = event.table_info
         if self._table_ids == "table" or table is None or event.action not in _OF_PARTITIONS:
             return event

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields
@@ -25,16 +26,22 @@ from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, combine_failures
 from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
-from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionSchedules
+from ticdc_emit.pipeline.control_events import ControlCounts, ControlEncoder, ControlSchedule, PartitionSchedules
+from ticdc_emit.pipeline.control_rules import ControlRules, CountsBody
 from ticdc_emit.pipeline.encode import control_batch
+from ticdc_emit.pipeline.encode_task import Held
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
 from ticdc_emit.pipeline.file_delivery import write_files
 from ticdc_emit.pipeline.merge import HeldMerge, HeldRows, Merge, MergedRows, place
 from ticdc_emit.pipeline.message_packing import MessagePacker
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.report import ControlCounts, add_counts
-from ticdc_emit.pipeline.row_counts import ControlRules, CountsBody
+
+
+def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the sums by name, in order of names."""
+    return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
+
 
 Digest: TypeAlias = bytes
 
@@ -275,8 +282,9 @@ class DeliverTask:
             else:
                 yield result_batch(self._deliver(store, merges))
 
-    def here(self, held: HeldRows) -> dict[Target, TaskResult]:
+    def here(self, made: Held) -> dict[Target, TaskResult]:
         """Deliver the rows of a whole batch that are in this process; raises what is wrong with them."""
+        held = HeldRows(made)
         merges = held.merges()
         self._refuse(held, merges)
         return self._deliver(held, merges)
@@ -284,7 +292,6 @@ class DeliverTask:
     def _placed(
         self, store: ChunkStore | HeldRows, merges: Mapping[Target, Merge | HeldMerge]
     ) -> tuple[ControlEncoder, dict[Target, Iterator[MergedRows]], dict[Target, TaskResult]]:
-        """Return the rows of each topic-partition, control messages among them, and what will be told of them."""
         results: dict[Target, TaskResult] = {}
         encoder = ControlEncoder(self.plan)
         schedules = PartitionSchedules(self._batch_schedule(store, results, has_rows=bool(merges)), encoder)
@@ -330,7 +337,6 @@ class DeliverTask:
         return self.rules.with_rows(self.schedule, self.plan, counts)[0] if has_rows else self.schedule
 
     def _refuse(self, store: ChunkStore | HeldRows, merges: Mapping[Target, Merge | HeldMerge]) -> None:
-        """Raise the error of any bad row of the batch, or of the order of this task's rows."""
         if store.failures:
             raise combine_failures(store.failures)
         for merge in merges.values():

@@ -13,15 +13,15 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.changes.attributes import SPLIT
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.integrity import check_given, given_checksums
 from ticdc_emit.changes.model import Changes, Encoded
 from ticdc_emit.columnar.buffers import to_number
+from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Target
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.chunks import EncodedRows
-from ticdc_emit.pipeline.file_delivery import with_partition_ids
 from ticdc_emit.pipeline.partitioner import targets_of
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import RowBatch
@@ -66,10 +66,18 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
         topics, codes = targets_of(groups, rows.tables, rows.length)
         encoded = [plan.large.encode(changes, small.encoded(changes)) for changes in groups]
         if plan.router.by_table:
-            encoded = [with_partition_ids(changes, each) for changes, each in zip(groups, encoded, strict=True)]
+            encoded = [_with_partition_ids(changes, each) for changes, each in zip(groups, encoded, strict=True)]
         yield EncodedRows(topics, codes, rows.order_keys, _in_order(groups, encoded, rows.length))
     if fault is not None:
         raise fault
+
+
+def _with_partition_ids(changes: Changes, encoded: Encoded) -> Encoded:
+    """Return encoded rows with the ids of their partitions as keys, where rows have them."""
+    if PHYSICAL_TABLE_ID not in changes.attributes:
+        return encoded
+    keys = integer_text(changes.physical_table_ids).cast(pa.binary())
+    return Encoded(encoded.values, keys, encoded.claims, encoded.ends)
 
 
 def _in_order(groups: Sequence[Changes], encoded: Sequence[Encoded], rows: int) -> Encoded:

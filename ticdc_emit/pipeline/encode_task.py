@@ -7,10 +7,10 @@ delivering task, so that none sends anything and the driver raises it with its o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -40,13 +40,24 @@ from ticdc_emit.pipeline.chunks import (
     transaction_chunks,
 )
 from ticdc_emit.pipeline.encode import encode_batches
-from ticdc_emit.pipeline.merge import HeldRows
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_batch import BATCH_BYTES, BATCH_ROWS, RowBatch, TableGroup
 from ticdc_emit.pipeline.row_sorter import RowSorter
 
 _HELD_BYTES = 8 * 1024 * 1024
 _Packed = TypeVar("_Packed")
+
+
+class Held(NamedTuple):
+    """What all rows of a batch made in one process, instead of chunks.
+
+    ``told``: skipped rows whose lines are asked for; ``skipped``: how many there are, by table.
+    """
+
+    made: list[EncodedRows]
+    sorter: RowSorter
+    told: list[BadRow]
+    skipped: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class EncodeTask:
         except (RowError, SchemaError, RegistryError) as error:
             yield from failure_chunks(error, self.buckets)
 
-    def held(self, batches: Iterable[pa.RecordBatch]) -> HeldRows:
+    def held(self, batches: Iterable[pa.RecordBatch]) -> Held:
         """Return the messages of all rows, in this process; raises the error of the first bad one, which lists all."""
         sorter, bad_rows = self._sorter(), list[BadRow]()
 
@@ -102,7 +113,7 @@ class EncodeTask:
             return iter(())
 
         made = list(self._blocks(batches, sorter, iter, skip))
-        return HeldRows(made, sorter, bad_rows if self.tells_skipped else [], count_by_table(bad_rows))
+        return Held(made, sorter, bad_rows if self.tells_skipped else [], count_by_table(bad_rows))
 
     def _sorter(self) -> RowSorter:
         return RowSorter(self.plan, self.table, self.late, self.late_until, self.tick_ms)

@@ -198,6 +198,5 @@ def _key(batch: pa.RecordBatch, row: int) -> bytes:
 
 
 def _in_order(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows of a batch in order."""
     order = order_of(batch.column(ORDER_KEY))
     return batch if order is None else batch.take(order)

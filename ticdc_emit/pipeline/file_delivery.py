@@ -2,7 +2,7 @@
 
 In: what other sinks get, where every table is a topic of one partition (``routing.topics``): merged rows, with the DDL
 of the table among them. Keys of rows are the ids of their partitions, if rows have any; messages of DDL are schema
-files, and the watermark after a batch is the checkpoint (:class:`FileCodec`). Out: files, in the order of
+files, and the watermark after a batch is the checkpoint (``pipeline.file_codec``). Out: files, in the order of
 :class:`~ticdc_emit.storage.StorageFiles`, and counts: of what was written, and of rows that were discarded.
 
 What TiCDC takes from its clock comes from the commits: the flush interval passes whenever commit times cross a multiple
@@ -21,68 +21,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
-from ticdc_emit.changes.codec import Codec, ControlMessage, HeadedRows
-from ticdc_emit.changes.model import Changes, Encoded, RowEncoder
+from ticdc_emit.changes.codec import ControlMessage, HeadedRows
+from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.columnar.buffers import text_buffers
-from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Target
-from ticdc_emit.delivery.storage_files import StorageSink, as_message, files_in
+from ticdc_emit.delivery.storage_files import StorageSink, files_in
 from ticdc_emit.errors import TicdcEmitWarning, warn_caller
 from ticdc_emit.hints import counted
-from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.storage import FileRules, StorageFiles, TableRows
-from ticdc_emit.storage.files import checkpoint_file
-from ticdc_emit.storage.paths import METADATA
+from ticdc_emit.pipeline.merge import MergedRows
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.storage import StorageFiles, TableRows
 from ticdc_emit.tso import physical_ms
-
-if TYPE_CHECKING:
-    from ticdc_emit.pipeline.merge import MergedRows
-    from ticdc_emit.pipeline.plan import Plan, TablePlan
 
 logger = logging.getLogger(__name__)
 
 _Stamps = npt.NDArray[np.uint64]
 _QUARTER_MS = 15 * 60 * 1000
 _WHOLE_BYTES = 64 * 1024  # of a chunk's rows: smaller pieces are joined, as each costs as much as its copy
-
-
-@dataclass(frozen=True)
-class FileCodec:
-    """A protocol whose rows go to files (see ``changes.codec.Codec``): control messages are whole files."""
-
-    codec: Codec
-    rules: FileRules
-    compressed_parts: tuple[str, ...] = ()
-    refuses_large_schemas: bool = False
-
-    def rows(self, table: TableInfo) -> RowEncoder:
-        return self.codec.rows(table)
-
-    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
-        """Return the schema files of a DDL: their paths are the key. Raises what ``FileRules.definitions`` raises."""
-        files = [(made.file.path(folder), made.content()) for made, folder in self.rules.definitions(event)]
-        return ControlMessage(*as_message(files), event.commit_ts) if files else None
-
-    def watermark(self, ts: int, build_ts: int) -> ControlMessage:
-        """Return the file of the checkpoint."""
-        return ControlMessage(METADATA.encode(), checkpoint_file(ts), ts)
-
-
-def with_partition_ids(changes: Changes, encoded: Encoded) -> Encoded:
-    """Return encoded rows with the ids of their partitions as keys, where rows have them."""
-    if PHYSICAL_TABLE_ID not in changes.attributes:
-        return encoded
-    keys = integer_text(changes.physical_table_ids).cast(pa.binary())
-    return Encoded(encoded.values, keys, encoded.claims, encoded.ends)
 
 
 class DiscardedRowsWarning(TicdcEmitWarning):

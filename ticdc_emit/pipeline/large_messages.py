@@ -211,7 +211,6 @@ class LargeMessages:
         return MESSAGE_OVERHEAD + (0 if self.packing is None else self.packing.shared)
 
     def _too_large(self, encoded: Encoded) -> npt.NDArray[np.int64]:
-        """Return the places of the messages beyond the limit."""
         arrays = [encoded.values] if encoded.keys is None else [encoded.keys, encoded.values]
         together = sum(array.get_total_buffer_size() for array in arrays)  # or more than their own bytes
         room = self.max_message_bytes - self._overhead

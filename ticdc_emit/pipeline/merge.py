@@ -9,7 +9,7 @@ cost little more than those of one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -25,13 +25,12 @@ from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch, Target
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline.bad_rows import BadRow
-from ticdc_emit.pipeline.chunks import Chunk, ChunkStore, EncodedRows, messages_by_target
+from ticdc_emit.pipeline.chunks import Chunk, ChunkStore, messages_by_target
 from ticdc_emit.pipeline.control_events import Event, PartitionSchedules
 from ticdc_emit.pipeline.encode import control_batch
+from ticdc_emit.pipeline.encode_task import Held
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
 from ticdc_emit.pipeline.message_packing import MessagePacker
-from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.pipeline.sort_key import STAMP_BYTES, TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
 
 _Objects: TypeAlias = "tuple[list[bytes | None], npt.NDArray[np.int64]]"
@@ -261,19 +260,14 @@ class Merge:
 
 
 class HeldRows:
-    """The messages of all rows of a batch in one process, as a ``ChunkStore`` has those of chunks.
-
-    ``told``: skipped rows whose lines are asked for; ``skipped``: how many there are, by table.
-    """
+    """The messages of all rows of a batch in one process, as a ``ChunkStore`` has those of chunks."""
 
     failures: Sequence[TicdcEmitError] = ()
     returns_counts = True
 
-    def __init__(
-        self, made: Sequence[EncodedRows], sorter: RowSorter, told: Sequence[BadRow], skipped: Mapping[str, int]
-    ) -> None:
-        self._made, self._sorter, self._told = made, sorter, told
-        self.skipped, self.late_rows, self.filtered = skipped, sorter.late_rows, sorter.kept_back
+    def __init__(self, held: Held) -> None:
+        self._made, self._sorter, self._told, self.skipped = held
+        self.late_rows, self.filtered = self._sorter.late_rows, self._sorter.kept_back
 
     def merges(self) -> dict[Target, HeldMerge]:
         """Return the rows of each topic-partition, in order."""

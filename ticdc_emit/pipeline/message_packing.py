@@ -127,7 +127,6 @@ def packed_messages(
 
 
 def _bytes_before(keys: pa.Array, values: pa.Array, places: _Places | slice) -> _Places:
-    """Return the bytes of the rows before each of these places."""
     of_keys, of_values = (text_buffers(each).offsets[places].astype(np.int64) for each in (keys, values))
     return of_keys + of_values
 

@@ -33,7 +33,7 @@ from ticdc_emit.errors import (
     UnknownTableError,
     warn_caller,
 )
-from ticdc_emit.pipeline.file_delivery import FileCodec
+from ticdc_emit.pipeline.file_codec import FileCodec
 from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.protocols.schema_texts import RowsWithHeaders
@@ -460,7 +460,6 @@ def _survivors(versions: Sequence[tuple[int, TableInfo | None]]) -> tuple[frozen
 
 
 def _turns(changes: Mapping[int, int]) -> list[int]:
-    """Return when a count that changes at these TSOs leaves zero and comes back to it."""
     turns, count = [], 0
     for since in sorted(changes):
         before, count = count, count + changes[since]

@@ -23,10 +23,10 @@ from ticdc_emit.errors import DeliveryError, MessageTooLargeError, TicdcEmitErro
 from ticdc_emit.pipeline.batch import Batch
 from ticdc_emit.pipeline.bootstrap import BootstrapRules
 from ticdc_emit.pipeline.control_events import ControlSchedule
+from ticdc_emit.pipeline.control_rules import ControlRules
 from ticdc_emit.pipeline.ddl import DdlStatement, SentDdl
 from ticdc_emit.pipeline.plan import KnownEncoders, Plan, make_plan, topics_of
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all, with_made_up_headers
-from ticdc_emit.pipeline.row_counts import ControlRules
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
@@ -215,7 +215,6 @@ class Planner:
             raise
 
     def _ask_sink(self, topics: Sequence[str]) -> tuple[dict[str, int], int]:
-        """Return the partition counts of these topics and the size of message that all of them take."""
         new = [topic for topic in topics if topic not in self._partitions]
         if new or self._ask_again:
             default = self.config.kafka.topic  # partition-num is about this topic alone, once it exists

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import logging
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,36 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ticdc_emit.delivery.base import DeliveryReport
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import counted, facts_html
-from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import Event, Watermark
+from ticdc_emit.pipeline.control_events import ControlCounts
+from ticdc_emit.pipeline.deliver_task import add_counts
 from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-
-@dataclass(frozen=True)
-class ControlCounts:
-    """Delivered control messages by kind; one event is one message on each topic-partition that receives it."""
-
-    ddl: int = 0
-    watermark: int = 0
-    bootstrap: int = 0
-
-    @classmethod
-    def of(cls, events: Iterable[Event]) -> ControlCounts:
-        """Count events, one for each message that was made of them."""
-        counts = [0, 0, 0]
-        for event in events:
-            counts[1 if isinstance(event, Watermark) else 2 if isinstance(event, Bootstrap) else 0] += 1
-        return cls(*counts)
-
-    @property
-    def total(self) -> int:
-        return self.ddl + self.watermark + self.bootstrap
-
-    def __add__(self, other: ControlCounts) -> ControlCounts:
-        return ControlCounts(self.ddl + other.ddl, self.watermark + other.watermark, self.bootstrap + other.bootstrap)
 
 
 _SHOWN = (
@@ -256,11 +232,6 @@ def callbacks_of(option: str, given: Any) -> tuple[Callable[[Any], object], ...]
         if not callable(each):
             raise ConfigError(f"{shown(each)} is not a function", remedy="Give a function, or several", option=option)
     return callbacks
-
-
-def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the sums by name, in order of names."""
-    return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
 
 
 logger = logging.getLogger("ticdc_emit.pipeline.run")  # the name in docs/observability.md

@@ -28,22 +28,23 @@ from ticdc_emit.pipeline.batch import (
 )
 from ticdc_emit.pipeline.chunks import Buckets
 from ticdc_emit.pipeline.control_events import (
+    ControlCounts,
     ControlEncoder,
     ControlSchedule,
     FinalControls,
     final_controls,
     highest_watermark,
 )
+from ticdc_emit.pipeline.control_rules import ControlRules
 from ticdc_emit.pipeline.ddl import DdlStatement, catalog_for, ddl_statements
-from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, deliver_controls, sum_of_digests
+from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, add_counts, deliver_controls, sum_of_digests
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.file_delivery import warn_discarded
 from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan, verify_tables, warn_keyless
 from ticdc_emit.pipeline.planning import BatchPlan, Planner
-from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog, RunReport, RunTotal, add_counts
-from ticdc_emit.pipeline.row_counts import ControlRules
+from ticdc_emit.pipeline.report import ReportCallback, ReportLog, RunReport, RunTotal
 from ticdc_emit.pipeline.state import GREATEST, BatchState
 from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.registry.base import SchemaRegistry
@@ -458,5 +459,4 @@ class Changefeed:
 
 
 def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:
-    """Return the greatest TSO of DDL and rows, which is the last watermark."""
     return max([*seen, *(commit_ts for commit_ts, _, _ in ddl)])

@@ -106,7 +106,6 @@ def _table_groups(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> 
 def _order(
     families: _Places, stamps: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32], keys: pa.Array
 ) -> _Places:
-    """Return the rows by family, those of each by their keys, which begin with the commit_ts and the table's number."""
     order = order_of_pairs(stamps, numbers)
     order = order[order_of_codes(families[order])]
     families, stamps, numbers = families[order], stamps[order], numbers[order]

@@ -86,7 +86,6 @@ def _batch_columns(changes: Changes, batcher: ColumnBatcher, *, is_framed: bool)
 
 
 def _all_framed(groups: Sequence[Changes]) -> dict[int, Encoded]:
-    """Return the messages of groups of one kind."""
     encoders = [cast("FramedRows", changes.encoder) for changes in groups]
     shown = [encoder.shown(changes) for encoder, changes in zip(encoders, groups, strict=True)]
     counts = [len(changes) for changes in groups]

@@ -112,7 +112,6 @@ def _heads_and_kinds(
     places: np.uint32 | npt.NDArray[np.uint32],
     rank: npt.NDArray[np.int8],
 ) -> tuple[Bytes, Bytes]:
-    """Return the head of each key, and the byte of its kind."""
     count = batch.num_rows
     head = np.zeros((count, HEAD_BYTES), np.uint8)
     head[:, :STAMP_BYTES] = big_endian(stamps)
@@ -206,7 +205,6 @@ def key_values(key: bytes, table: TableInfo) -> dict[str, Any]:
 
 
 def _heads(keys: pa.Array, width: int) -> Bytes:
-    """Return the first bytes of each key, one row per key."""
     buffers = text_buffers(keys)
     size, rest = divmod(len(buffers.data), max(len(keys), 1))
     if size >= width and not rest and (buffers.lengths == size).all():
@@ -216,7 +214,6 @@ def _heads(keys: pa.Array, width: int) -> Bytes:
 
 
 def _join_sections(head: Bytes, batch: pa.RecordBatch, info: TableInfo, kind: Bytes) -> pa.Array:
-    """Put the sections of the keys of one table version together."""
     columns = key_columns(batch, info.order_columns)
     nameless = np.full(len(head), not info.whole_handle_key or len(columns) < len(info.order_columns))
     parts: list[pa.Array | list[Bytes]] = [[head]]
@@ -368,7 +365,6 @@ def _readable(text: bytes) -> str | bytes:
 
 
 def _text_end(cells: bytes) -> tuple[bytes, bytes]:
-    """Cut the text that cells begin with."""
     end = cells.index(_END[:1])
     while cells[end : end + 2] != _END:
         end = cells.index(_END[:1], end + 2)

@@ -128,7 +128,6 @@ class BatchState:
         return replace(self, ddl=tuple(sorted([*self.ddl, *new], key=lambda entry: entry[0])))
 
     def _has(self, statement: DdlStatement) -> bool:
-        """Return whether the DDL, which is in commit order, has this statement."""
         place = bisect_left(self.ddl, statement[0], key=lambda entry: entry[0])
         while place < len(self.ddl) and self.ddl[place][0] == statement[0]:
             if self.ddl[place] == statement:

@@ -281,7 +281,6 @@ def _now_ms() -> int:
 
 
 def _replace(fs: Any, path: str, content: bytes, batch_id: int | None = None) -> None:
-    """Write a file of the store whole."""
     with storage("written", batch_id=batch_id):
         with fs.open(path + ".tmp", "wb") as file:
             file.write(content)

@@ -228,7 +228,6 @@ def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
 
 
 def _with_split(batch: pa.RecordBatch, split: Mask) -> Mask:
-    """Return which rows are of a transaction that has a split update."""
     # no join finds a null, which here is a transaction like any other
     transactions = pa.table(
         {

@@ -21,7 +21,7 @@ from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.base import Sink
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal, callbacks_of
 from ticdc_emit.pipeline.run import Changefeed

@@ -36,7 +36,7 @@ from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError, HistoryError, InvalidValueError, MissingColumnError, shown
 from ticdc_emit.hints import counted, did_you_mean, facts_html
 from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.python_rows import require_mapping
 from ticdc_emit.pipeline.run import Changefeed
@@ -230,7 +230,6 @@ class History:
         return {routes.target(info.schema, info.name): info.handle_key_names for info in tables}
 
     def _versions(self) -> Catalog:
-        """Return the tables after the last statement, with their versions before it."""
         catalog = self.catalog()
         database = current_database(None, catalog)
         for commit_ts, query, *schema in sorted(self.ddl, key=lambda statement: statement[0]):
@@ -238,7 +237,6 @@ class History:
         return catalog
 
     def _checked_rows(self) -> list[Mapping[str, Any]]:
-        """Return the rows with their values in canonical text."""
         return canonical_rows(self.rows, self._table_at)
 
     def _table_at(self, schema: str, name: str, commit_ts: int) -> TableInfo:

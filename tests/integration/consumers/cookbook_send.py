@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from cookbook_data import DATABASE, TIME_ZONE, DataSet, data_set
 
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.traffic import History
 

@@ -17,7 +17,7 @@ from ticdc_emit.cli.topics import open_source
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 
 TS, SECOND = 450000000262144000, 1000 << 18

@@ -15,7 +15,7 @@ from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import DeliveryError
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.protocols.events import BootstrapEvent, DdlEvent, DecodeError, RowEvent, WatermarkEvent
 from ticdc_emit.storage import Folder, MemoryFolder

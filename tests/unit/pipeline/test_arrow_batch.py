@@ -24,7 +24,7 @@ from ticdc_emit.errors import (
     UnknownTableError,
     UnsupportedTypeError,
 )
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import MemoryRegistry

@@ -37,10 +37,10 @@ from ticdc_emit.errors import (
     UnsupportedTypeError,
 )
 from ticdc_emit.pipeline.bad_rows import BadRows
-from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.chunks import Buckets
 from ticdc_emit.pipeline.control_events import ControlSchedule
 from ticdc_emit.pipeline.deliver_task import DeliverTask, read_results
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import make_plan

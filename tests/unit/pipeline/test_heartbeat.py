@@ -17,7 +17,7 @@ from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.base import MessageWriter, Sink
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, DeliveryError, LateRowError, StateError
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.heartbeat import PeriodicTask
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed

@@ -14,7 +14,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import DdlError, SchemaError
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.plan import KeylessTableWarning
 from ticdc_emit.pipeline.run import Changefeed
 

@@ -14,7 +14,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, TicdcEmitError, UnsupportedTypeError
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 
 URI = "memory://one-order/t?protocol=canal-json&enable-tidb-extension=true&partition-num=1"

@@ -25,10 +25,11 @@ from ticdc_emit.changes.model import rows_within
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.hints import counted
-from ticdc_emit.pipeline.batch import ArrowBatch, Batch, typed_table
+from ticdc_emit.pipeline.batch import Batch, typed_table
 from ticdc_emit.pipeline.chunks import from_ipc, to_ipc
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.schema.model import TableInfo

@@ -27,7 +27,7 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted, facts_html
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.storage.folder import Folder, MemoryFolder, Write
 from ticdc_emit.traffic.history import History

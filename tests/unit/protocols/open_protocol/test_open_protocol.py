@@ -17,7 +17,7 @@ from ticdc_emit.consume.tail import Tail
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MessageTooLargeError, SchemaError
-from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.protocols.events import DecodeError, RowEvent, WatermarkEvent
