@@ -136,7 +136,7 @@ def commit_stamps(count: int) -> pa.Array:
 def change_batch(
     op: Op, commit_ts: pa.Array, *, after: dict[str, pa.Array], before: dict[str, pa.Array] | None = None
 ) -> pa.RecordBatch:
-    """Return images as a batch in change form (``pipeline.row_reader``)."""
+    """Return images as a batch in change form (``pipeline.arrange.row_reader``)."""
     columns = {"op": pa.repeat(pa.scalar(_OP_LETTERS[op]), len(commit_ts)), "commit_ts": commit_ts}
     if before is not None:
         columns["before"] = _struct(before)

@@ -21,12 +21,12 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline.chunks import Buckets
-from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.message_packing import packed_messages
-from ticdc_emit.pipeline.plan import Plan, make_plan, topics_of
-from ticdc_emit.pipeline.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.encode.chunks import Buckets
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.encode.message_packing import packed_messages
+from ticdc_emit.pipeline.encode.messages import encode_rows
+from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan, topics_of
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 

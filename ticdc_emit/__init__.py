@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ticdc_emit.delivery import KafkaSink, Message, messages, to_messages
     from ticdc_emit.encoder import Encoder
     from ticdc_emit.errors import TicdcEmitError
-    from ticdc_emit.pipeline.ddl import restore_ddl
+    from ticdc_emit.pipeline.plan.ddl import restore_ddl
     from ticdc_emit.pipeline.report import RunReport
     from ticdc_emit.registry import MemoryRegistry
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
@@ -126,7 +126,7 @@ _HOMES = {
         "delivery": "KafkaSink Message messages to_messages",
         "encoder": "Encoder",
         "errors": "TicdcEmitError",
-        "pipeline.ddl": "restore_ddl",
+        "pipeline.plan.ddl": "restore_ddl",
         "pipeline.report": "RunReport",
         "registry": "MemoryRegistry",
         "schema.catalog": "Catalog catalog_from_sql",

@@ -38,26 +38,26 @@ from ticdc_emit.errors import (
     TicdcEmitError,
 )
 from ticdc_emit.hints import facts_html
-from ticdc_emit.pipeline.bad_rows import (
+from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
+from ticdc_emit.pipeline.arrange.row_batch import with_places
+from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
+from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
+from ticdc_emit.pipeline.deliver.control_events import ControlEncoder, Watermark
+from ticdc_emit.pipeline.encode.bad_rows import (
     ArrowRows,
     BadRow,
     MappedRows,
     Refusals,
     skipped_rows,
 )
-from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.chunks import Buckets
-from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
-from ticdc_emit.pipeline.ddl import SentDdl, catalog_for
-from ticdc_emit.pipeline.encode import control_batch, encode_batches
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.message_packing import packed_messages
+from ticdc_emit.pipeline.encode.chunks import Buckets
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.encode.message_packing import packed_messages
+from ticdc_emit.pipeline.encode.messages import control_batch, encode_batches
 from ticdc_emit.pipeline.options import check_choice
-from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of, verify_tables
-from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.pipeline.registration import Registrar, needed_by
-from ticdc_emit.pipeline.row_batch import with_places
-from ticdc_emit.pipeline.row_sorter import RowSorter
+from ticdc_emit.pipeline.plan.ddl import SentDdl, catalog_for
+from ticdc_emit.pipeline.plan.registration import Registrar, needed_by
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan, make_plan, topics_of, verify_tables
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
@@ -176,8 +176,8 @@ class Encoder:
         """Return the messages of one table's changes, in total order. An update of a key becomes two messages.
 
         ``changes``: mappings with ``op``, ``commit_ts``, ``before``, ``after``, or a table of these columns
-        (``pipeline.row_reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C
-        interface. ``commit_time`` may replace ``commit_ts``. Each row has the table's version at its commit_ts.
+        (``pipeline.arrange.row_reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's
+        C interface. ``commit_time`` may replace ``commit_ts``. Each row has the table's version at its commit_ts.
         ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
         :class:`~ticdc_emit.errors.RowError` family for bad rows, and then returns nothing of the batch: the error is
         that of the first bad row in order, and its ``bad_rows`` lists all. Raises

@@ -224,7 +224,7 @@ class RowError(TicdcEmitError, ValueError):
     """A row change cannot be encoded. ``table``, ``column`` and ``row`` (position or key) name it.
 
     If a batch was refused, this is the error of its first bad row in order. Its ``bad_rows``, a
-    :class:`~ticdc_emit.pipeline.bad_rows.BadRows`, counts the bad rows and lists the first ten.
+    :class:`~ticdc_emit.pipeline.encode.bad_rows.BadRows`, counts the bad rows and lists the first ten.
     """
 
     bad_rows: Any = None

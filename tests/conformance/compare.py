@@ -16,7 +16,7 @@ from itertools import groupby, zip_longest
 from typing import Any
 
 from ticdc_emit.config import Release
-from ticdc_emit.pipeline.large_messages import LargeMessages
+from ticdc_emit.pipeline.plan.large_messages import LargeMessages
 from ticdc_emit.protocols.decoder import decompress
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.open_protocol.schema import LENGTH_BYTES, frame

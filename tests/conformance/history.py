@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
-from ticdc_emit.pipeline.ddl import ddl_texts
+from ticdc_emit.pipeline.plan.ddl import ddl_texts
 from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent

@@ -32,18 +32,18 @@ from ticdc_emit.errors import (
     TicdcEmitError,
     UnknownTableError,
 )
-from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
-from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.large_messages import LargeMessages
-from ticdc_emit.pipeline.message_packing import packed_messages
-from ticdc_emit.pipeline.partitioner import targets_of
-from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of
-from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.pipeline.registration import Registrar, needed_by
-from ticdc_emit.pipeline.row_batch import RowBatch
-from ticdc_emit.pipeline.row_reader import change_form, read_changes
-from ticdc_emit.pipeline.row_sorter import RowSorter
+from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
+from ticdc_emit.pipeline.arrange.row_batch import RowBatch
+from ticdc_emit.pipeline.arrange.row_reader import change_form, read_changes
+from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
+from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
+from ticdc_emit.pipeline.deliver.control_events import ControlEncoder, Event, Watermark
+from ticdc_emit.pipeline.encode.message_packing import packed_messages
+from ticdc_emit.pipeline.encode.messages import encode_rows
+from ticdc_emit.pipeline.encode.partitioner import targets_of
+from ticdc_emit.pipeline.plan.large_messages import LargeMessages
+from ticdc_emit.pipeline.plan.registration import Registrar, needed_by
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan, make_plan, topics_of
 from ticdc_emit.registry.base import MemoryRegistry, confluent_schema
 from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.routing.table_routes import TableRoutes

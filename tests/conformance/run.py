@@ -22,7 +22,7 @@ from typing import IO, Any
 from ticdc_emit.config import CLASSIC, NEXT, Protocol, Release
 from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.errors import TicdcEmitError, TicdcEmitWarning
-from ticdc_emit.pipeline.ddl import restore_ddl
+from ticdc_emit.pipeline.plan.ddl import restore_ddl
 from ticdc_emit.registry.base import SchemaPost
 
 from .compare import (

@@ -31,12 +31,12 @@ from ticdc_emit.config import (
 )
 from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitError
-from ticdc_emit.pipeline.control_events import ControlEncoder
-from ticdc_emit.pipeline.ddl import SentDdl
-from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of, verify_tables
-from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.pipeline.row_reader import change_form
+from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
+from ticdc_emit.pipeline.arrange.row_reader import change_form
+from ticdc_emit.pipeline.deliver.control_events import ControlEncoder
+from ticdc_emit.pipeline.encode.messages import encode_rows
+from ticdc_emit.pipeline.plan.ddl import SentDdl
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan, make_plan, topics_of, verify_tables
 from ticdc_emit.routing.filter_rules import Verdict
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from ticdc_emit.changes.codec import HeadedRows
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.pipeline.encode import encode_rows
+from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.storage import FileRules, MemoryFolder, StorageFiles, TableRows

@@ -10,7 +10,7 @@ import cramjam
 import pytest
 
 from ticdc_emit.config import CLASSIC, NEXT
-from ticdc_emit.pipeline.large_messages import LargeMessages
+from ticdc_emit.pipeline.plan.large_messages import LargeMessages
 from ticdc_emit.protocols.open_protocol.encoder import OpenPacking
 from ticdc_emit.protocols.open_protocol.schema import frame
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, repeat
 
-from ticdc_emit.pipeline.bootstrap import Bootstrap, BootstrapRules, Bootstraps
+from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap, BootstrapRules, Bootstraps
 from ticdc_emit.schema.model import TableInfo
 
 DAY_MS = 24 * 3_600_000

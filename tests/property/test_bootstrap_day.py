@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from bootstrap_checker import DAY_MS, START_MS, Judge, Run, day, played
 
-from ticdc_emit.pipeline import bootstrap as machine
-from ticdc_emit.pipeline.bootstrap import (
+from ticdc_emit.pipeline.deliver import bootstrap as machine
+from ticdc_emit.pipeline.deliver.bootstrap import (
     Bootstrap,
     BootstrapRules,
     Bootstraps,

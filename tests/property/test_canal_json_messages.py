@@ -25,8 +25,8 @@ from plain_reference import canal_message, fixed_float, json_document, moment_te
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
-from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.encode.messages import encode_rows
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.types import ColumnFlag, MySQLType
 

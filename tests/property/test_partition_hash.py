@@ -14,7 +14,7 @@ from random_tables import COMMIT_TS, Kind, RandomTable, quoted_name, random_tabl
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config.switches import RoutingSwitches
-from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
 from ticdc_emit.routing.partitions import PartitionRule, partitions_of, table_hash
 from ticdc_emit.schema.catalog import Catalog
 

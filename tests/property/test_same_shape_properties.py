@@ -14,9 +14,9 @@ from hypothesis_profiles import examples
 
 from ticdc_emit import load_changefeed
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline import row_sorter
-from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.pipeline.row_sorter import RowSorter
+from ticdc_emit.pipeline.arrange import row_sorter
+from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 TS = 450_000_000_262_144_000

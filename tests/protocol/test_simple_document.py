@@ -51,7 +51,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps
+from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules, Bootstraps
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo

@@ -33,13 +33,13 @@ from many_tables import CountingSink, write_rows
 from benchmarks.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder, ChunkKind
-from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.encode import encode_batches
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.row_sorter import RowSorter
+from ticdc_emit.pipeline.encode.chunks import Buckets, ChunkFolder, ChunkKind
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.encode.messages import encode_batches
 from ticdc_emit.pipeline.run import Changefeed
 
 _BATCH_ROWS = 10_000  # what Spark hands to a worker at once

@@ -33,12 +33,12 @@ from stages import in_random_order, input_batches
 from benchmarks.inputs import table_sql
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.delivery.storage_files import StorageSink
-from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder, ChunkStore
-from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver_task import DeliverTask, read_results
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.file_delivery import write_files
-from ticdc_emit.pipeline.merge import Merge, MergedRows
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask, read_results
+from ticdc_emit.pipeline.deliver.file_delivery import write_files
+from ticdc_emit.pipeline.deliver.merge import Merge, MergedRows
+from ticdc_emit.pipeline.encode.chunks import Buckets, ChunkFolder, ChunkStore
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
 from ticdc_emit.pipeline.run import Changefeed
 
 _LIMIT = 1 << 30
@@ -174,7 +174,7 @@ def _merged(chunks: list[pa.RecordBatch], folder: ChunkFolder) -> Iterator[Merge
     for batch in chunks:
         store.add(batch)
     ((_, own),) = store.chunks()
-    for rows in Merge(own, set(), _LIMIT).windows(store.messages):
+    for rows in Merge(store, own, set(), _LIMIT).windows():
         parts = [
             pa.RecordBatch.from_arrays([_copied(each) for each in part.columns], part.schema.names)
             for part in rows.parts

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.errors import ConfigError, InvalidValueError
-from ticdc_emit.pipeline.bad_rows import BadRows
+from ticdc_emit.pipeline.encode.bad_rows import BadRows
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.spark.session import register
 from ticdc_emit.tso import compose

@@ -11,7 +11,7 @@ from spark_history import FIRST_TSO, tso
 
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
-from ticdc_emit.pipeline.ddl import ddl_statements
+from ticdc_emit.pipeline.plan.ddl import ddl_statements
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.schema.catalog import catalog_from_sql, current_database
 from ticdc_emit.spark import TicdcSink, encode

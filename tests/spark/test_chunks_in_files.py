@@ -14,7 +14,7 @@ from spark_history import SCHEMA
 from spark_session import ON_CONNECT
 
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.pipeline.chunks import ChunkFolder
+from ticdc_emit.pipeline.encode.chunks import ChunkFolder
 from ticdc_emit.spark import TicdcSink, batch
 
 pytestmark = pytest.mark.spark

@@ -41,6 +41,9 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 FORBIDDEN = {"consume": {"columnar", "pipeline", "changes"}, "delivery": {"protocols"}}
 
 
+PIPELINE = ("plan", "arrange", "encode", "deliver")  # the rooms inside it; what stands above them imports all
+
+
 def _room(module: str) -> str:
     _, _, inside = module.partition(".")
     return inside.partition(".")[0] or "__init__"
@@ -80,3 +83,30 @@ def test_no_package_of_a_protocol_imports_another() -> None:
                 if (name or "").startswith("ticdc_emit.protocols.") and other in packages - {own}:
                     found.add((own, other))
     assert found == set()
+
+
+def _pipeline_imports() -> dict[str, set[str]]:
+    """The modules of the pipeline that each of them imports, for types and inside functions too."""
+    root = ROOT / "pipeline"
+    paths = {".".join(path.relative_to(root).with_suffix("").parts): path for path in root.rglob("*.py")}
+    found = {}
+    for own, path in paths.items():
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ticdc_emit.pipeline"):
+                module = (node.module or "").removeprefix("ticdc_emit.pipeline").lstrip(".")
+                names |= {module, *(f"{module}.{alias.name}".lstrip(".") for alias in node.names)}
+        found[own] = names & paths.keys() - {own}
+    return {own: names for own, names in found.items() if not own.endswith("__init__")}
+
+
+def test_the_rooms_of_the_pipeline_import_one_way_and_in_no_circle() -> None:
+    imports = _pipeline_imports()
+    floor = {room: number for number, room in enumerate(PIPELINE)}
+    for own, names in imports.items():
+        height = floor.get(own.partition(".")[0], len(PIPELINE))
+        assert all(floor.get(name.partition(".")[0], len(PIPELINE)) <= height for name in names), own
+    while lowest := [own for own, names in imports.items() if not names & imports.keys()]:
+        for own in lowest:
+            del imports[own]
+    assert imports == {}

@@ -14,7 +14,7 @@ from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.plan import KeylessTableWarning
+from ticdc_emit.pipeline.plan.table_plans import KeylessTableWarning
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.spark.datasource import SourceOptions
 from ticdc_emit.traffic import History

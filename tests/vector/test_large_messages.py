@@ -16,10 +16,10 @@ from vector_files import content_of, load_vector, vector_path
 from ticdc_emit.changes.model import Encoded
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.errors import MessageTooLargeError
-from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
-from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
+from ticdc_emit.pipeline.deliver.control_events import ControlEncoder, Event, Watermark
+from ticdc_emit.pipeline.encode.messages import encode_rows
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.protocols.decoder import decompress
 
 NAME = "00000000-0000-4000-8000-000000000000"

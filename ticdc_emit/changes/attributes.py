@@ -26,7 +26,7 @@ ROW_KEY = "row_key"
 """The row's key in TiKV (``changes.row_keys``)."""
 
 SPLIT = "_split"
-"""Boolean, set by ``pipeline.transactions``: the row is one half of an update."""
+"""Boolean, set by ``pipeline.arrange.transactions``: the row is one half of an update."""
 
 _INT64 = "Give whole numbers of 64 bits"
 

@@ -6,7 +6,7 @@ contract of its own, which the pipeline asks for: keys alone for rows that are t
 beginning of files (:class:`HeadedRows`), schemas that are registered (:class:`RegisteredRows`,
 :class:`RegisteredControls`) or sent (:class:`BootstrapCodec`), frames that many small groups share
 (:class:`FramedRows`), and messages of several rows (:class:`PackingCodec`). Of these, an encoder makes the rows; which
-rows come together does not depend on the protocol, and ``pipeline.message_packing`` decides it.
+rows come together does not depend on the protocol, and ``pipeline.encode.message_packing`` decides it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ControlMessage:
 @runtime_checkable
 class FramedRows(RowEncoder, Protocol):
     """A row encoder whose messages are what they show of columns, and around it what is constant of a table, or a
-    time: of groups of rows of any tables, these frames can be put around at once (``pipeline.small_groups``).
+    time: of groups of rows of any tables, these frames can be put around at once (``pipeline.encode.small_groups``).
     """
 
     def shown(self, changes: Changes) -> tuple[Sequence[Piece], Sequence[Piece]]:

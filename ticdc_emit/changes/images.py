@@ -52,7 +52,8 @@ class Image:
     """One image of every row of a batch. ``arrays`` maps column names to arrays of equal length.
 
     ``positions`` are the rows' places in the caller's batch, which errors name where there is no key. ``batched``: of
-    few rows, the columns that are made with those of other images, where there are any (``pipeline.small_groups``).
+    few rows, the columns that are made with those of other images, where there are any
+    (``pipeline.encode.small_groups``).
     """
 
     def __init__(

@@ -56,7 +56,7 @@ from ticdc_emit.errors import (
     warn_caller,
 )
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.ddl import catalog_for
+from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.registry.base import registry_for
 from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.schema.catalog import Catalog

@@ -22,7 +22,7 @@ from ticdc_emit.cli.table_sql import key_names
 from ticdc_emit.config import mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.ddl import catalog_for
+from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.frames.any_frame import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form

@@ -34,7 +34,7 @@ from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import parse_protocol_name, protocol_document
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.ddl import catalog_for
+from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.testing.addresses import address_text
 
 if TYPE_CHECKING:

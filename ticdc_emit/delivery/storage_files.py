@@ -2,9 +2,9 @@
 
 In: a changefeed whose sink URI is one of :data:`~ticdc_emit.config.uri.STORAGE_SCHEMES`. Out: :class:`StorageSink`, a
 picklable :class:`~ticdc_emit.delivery.base.Sink`: each table is a topic of one partition, so the rows of a table come
-to one task in their order. ``pipeline.file_delivery`` gives these rows to :class:`~ticdc_emit.storage.StorageFiles`;
-the writer that :meth:`StorageSink.open` returns takes the rest, files that are whole already: schema files, and the
-checkpoint, of which only the last one is written.
+to one task in their order. ``pipeline.deliver.file_delivery`` gives these rows to
+:class:`~ticdc_emit.storage.StorageFiles`; the writer that :meth:`StorageSink.open` returns takes the rest, files that
+are whole already: schema files, and the checkpoint, of which only the last one is written.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
 from ticdc_emit.emulator.source import MOST_BYTES, Source
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, ServerBusyError, TicdcEmitError, UnknownChangefeedError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.registry.base import SchemaRegistry, registry_for
 from ticdc_emit.routing.table_routes import TableRoutes

@@ -34,8 +34,8 @@ from ticdc_emit.database.transaction import OpenTransaction, Transaction
 from ticdc_emit.emulator.call_lock import check_caller
 from ticdc_emit.emulator.generated import due, fitted, generic_changes
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, InvalidValueError, StatementError, TicdcEmitError
-from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.direct import ArrowBatch
+from ticdc_emit.pipeline.plan.ddl import DdlStatement
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.nodes.statements import CreateDatabase, UseDatabase

@@ -17,10 +17,10 @@ from ticdc_emit.changes.arrow_input import (
 )
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import InvalidValueError, StateError
-from ticdc_emit.pipeline.ddl import DdlStatement
-from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, read_results
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask, TaskResult, read_results
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan.ddl import DdlStatement
+from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.schema.model import schema_and_name
 

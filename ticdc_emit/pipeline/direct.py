@@ -28,12 +28,12 @@ from ticdc_emit.changes.arrow_input import (
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.pipeline.arrange.row_reader import change_form, check_images
 from ticdc_emit.pipeline.batch import null_in_ddl, typed_table
-from ticdc_emit.pipeline.ddl import DdlStatement, ddl_statements
-from ticdc_emit.pipeline.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask, TaskResult, read_results
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.row_reader import change_form, check_images
+from ticdc_emit.pipeline.deliver.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask, TaskResult, read_results
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan.ddl import DdlStatement, ddl_statements
+from ticdc_emit.pipeline.plan.table_plans import Plan
 
 _HELD_BYTES = 16 * 1024 * 1024  # of rows, whose messages fit one Arrow array
 _GREATEST_LIMIT = 1024 * 1024 * 1024  # what is sorted at once must stay below the 2 GiB of an Arrow array

@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import Any
 
 from ticdc_emit.delivery.base import Target
-from ticdc_emit.pipeline.control_events import ControlSchedule, highest_watermark
-from ticdc_emit.pipeline.deliver_task import TaskResult
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule, highest_watermark
+from ticdc_emit.pipeline.deliver.deliver_task import TaskResult
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.pipeline.planning import BatchPlan, Planner
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.state_store import StateStore

@@ -21,12 +21,12 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import Sink
 from ticdc_emit.errors import DeliveryError, MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.batch import Batch
-from ticdc_emit.pipeline.bootstrap import BootstrapRules
-from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.control_rules import ControlRules
-from ticdc_emit.pipeline.ddl import DdlStatement, SentDdl
-from ticdc_emit.pipeline.plan import KnownEncoders, Plan, make_plan, topics_of
-from ticdc_emit.pipeline.registration import Registrar, needed_by_all, with_made_up_headers
+from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver.control_rules import ControlRules
+from ticdc_emit.pipeline.plan.ddl import DdlStatement, SentDdl
+from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all, with_made_up_headers
+from ticdc_emit.pipeline.plan.table_plans import KnownEncoders, Plan, make_plan, topics_of
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication

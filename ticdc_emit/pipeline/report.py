@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ticdc_emit.delivery.base import DeliveryReport
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import counted, facts_html
-from ticdc_emit.pipeline.control_events import ControlCounts
-from ticdc_emit.pipeline.deliver_task import add_counts
+from ticdc_emit.pipeline.deliver.control_events import ControlCounts
+from ticdc_emit.pipeline.deliver.deliver_task import add_counts
 from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:

@@ -19,15 +19,13 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Sink, Target
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
-from ticdc_emit.pipeline.bad_rows import SkippedFile, new_run_name
 from ticdc_emit.pipeline.batch import (
     Batch,
     CommitHooks,
     EncodedBatch,
     Encoding,
 )
-from ticdc_emit.pipeline.chunks import Buckets
-from ticdc_emit.pipeline.control_events import (
+from ticdc_emit.pipeline.deliver.control_events import (
     ControlCounts,
     ControlEncoder,
     ControlSchedule,
@@ -35,14 +33,22 @@ from ticdc_emit.pipeline.control_events import (
     final_controls,
     highest_watermark,
 )
-from ticdc_emit.pipeline.control_rules import ControlRules
-from ticdc_emit.pipeline.ddl import DdlStatement, catalog_for, ddl_statements
-from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, add_counts, deliver_controls, sum_of_digests
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.file_delivery import warn_discarded
+from ticdc_emit.pipeline.deliver.control_rules import ControlRules
+from ticdc_emit.pipeline.deliver.deliver_task import (
+    DeliverTask,
+    TaskResult,
+    add_counts,
+    deliver_controls,
+    sum_of_digests,
+)
+from ticdc_emit.pipeline.deliver.file_delivery import warn_discarded
+from ticdc_emit.pipeline.encode.bad_rows import SkippedFile, new_run_name
+from ticdc_emit.pipeline.encode.chunks import Buckets
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
 from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.plan import Plan, verify_tables, warn_keyless
+from ticdc_emit.pipeline.plan.ddl import DdlStatement, catalog_for, ddl_statements
+from ticdc_emit.pipeline.plan.table_plans import Plan, verify_tables, warn_keyless
 from ticdc_emit.pipeline.planning import BatchPlan, Planner
 from ticdc_emit.pipeline.report import ReportCallback, ReportLog, RunReport, RunTotal
 from ticdc_emit.pipeline.state import GREATEST, BatchState

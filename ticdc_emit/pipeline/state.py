@@ -21,7 +21,7 @@ from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import ConfigError, StateError
 from ticdc_emit.hints import counted
 from ticdc_emit.json_depth import parsed
-from ticdc_emit.pipeline.ddl import DdlStatement
+from ticdc_emit.pipeline.plan.ddl import DdlStatement
 
 _OTHER_SOURCE = "The source does not replay deterministically: check the query, or use another state_uri"
 
@@ -32,12 +32,13 @@ class BatchState:
     batch.
 
     ``max_commit_ts`` is the TSO up to which all rows were before the batch, -1 without one: the greatest of any row, or
-    a later one that is known to have none up to it. It is what the last watermark covers.
-    ``ddl`` is every DDL up to and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the
-    batch (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion. ``rows`` and ``digest`` say
-    what the batch's rows are (``pipeline.deliver_task``), once that is known: after the check of a whole batch, at the
+    a later one that is known to have none up to it. It is what the last watermark covers. ``ddl`` is every DDL up to
+    and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the batch
+    (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion. ``rows`` and ``digest`` say what the
+    batch's rows are (``pipeline.deliver.deliver_task``), once that is known: after the check of a whole batch, at the
     latest on completion; ``digest`` is None in a record of an earlier release and in a store that has none. ``run`` is
-    the name of the run that began with an empty store (``pipeline.bad_rows``), None in a record of an earlier release.
+    the name of the run that began with an empty store (``pipeline.encode.bad_rows``), None in a record of an earlier
+    release.
     """
 
     batch_id: int

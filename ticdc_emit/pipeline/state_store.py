@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.errors import MissingDependencyError, StateError
-from ticdc_emit.pipeline.ddl import DdlStatement
+from ticdc_emit.pipeline.plan.ddl import DdlStatement
 from ticdc_emit.pipeline.state import (
     BatchState,
     Places,

@@ -1,7 +1,8 @@
 """The effect of ``[[filter.event-filters]]`` on the rows of one table version.
 
 In: the event filters and a version of a table. Out: :class:`RowFilter`: the ignored kinds of changes, the expressions
-that ignore some rows, and the columns whose change alone is ignored. ``pipeline.row_filter`` applies it to rows.
+that ignore some rows, and the columns whose change alone is ignored. ``pipeline.arrange.row_filter`` applies it to
+rows.
 
 Rule source: ``pkg/filter/{expr_filter,sql_event_filter,update_only_columns_filter}.go`` of pingcap/tiflow and
 pingcap/ticdc.

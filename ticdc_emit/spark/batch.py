@@ -27,13 +27,13 @@ import pyarrow as pa
 from ticdc_emit.changes.arrow_input import check_columns, is_generic
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Target
 from ticdc_emit.errors import ConfigError, DeliveryError
+from ticdc_emit.pipeline.arrange.row_reader import check_images
 from ticdc_emit.pipeline.batch import typed_table
-from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA, Buckets, ChunkFolder
-from ticdc_emit.pipeline.ddl import DdlStatement
-from ticdc_emit.pipeline.deliver_task import RESULT_SCHEMA, DeliverTask, TaskResult, read_results
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.row_reader import check_images
+from ticdc_emit.pipeline.deliver.deliver_task import RESULT_SCHEMA, DeliverTask, TaskResult, read_results
+from ticdc_emit.pipeline.encode.chunks import CHUNK_SCHEMA, Buckets, ChunkFolder
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan.ddl import DdlStatement
+from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.spark.frames import (
     Prescan,

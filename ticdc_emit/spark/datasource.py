@@ -44,9 +44,9 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.batch import Batch, EncodedBatch, Encoding, typed_table
-from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.error_json import unreadable
+from ticdc_emit.pipeline.encode.chunks import CHUNK_SCHEMA
+from ticdc_emit.pipeline.encode.error_json import unreadable
 from ticdc_emit.pipeline.options import FLAG, TEXT, RunOptions, TextForm
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed

@@ -23,7 +23,7 @@ from ticdc_emit.changes.commit_ts import missing_commit_ts
 from ticdc_emit.columnar.value_errors import cast_remedy, mismatch
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.pipeline.batch import null_in_ddl
-from ticdc_emit.pipeline.ddl import DdlStatement
+from ticdc_emit.pipeline.plan.ddl import DdlStatement
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.functions import F, T
 from ticdc_emit.sql.types import BLOB_TYPES, MySQLType

@@ -36,9 +36,9 @@ from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError, HistoryError, InvalidValueError, MissingColumnError, shown
 from ticdc_emit.hints import counted, did_you_mean, facts_html
 from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
+from ticdc_emit.pipeline.arrange.python_rows import require_mapping
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.python_rows import require_mapping
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.table_routes import TableRoutes

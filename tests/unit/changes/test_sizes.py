@@ -8,8 +8,8 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.changes import model
 from ticdc_emit.errors import BatchTooLargeError
-from ticdc_emit.pipeline import encode
-from ticdc_emit.pipeline.row_sorter import RowSorter
+from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
+from ticdc_emit.pipeline.encode import messages as encode
 from ticdc_emit.registry.base import MemoryRegistry
 
 FIRST = 450_000_000_262_144_000

@@ -24,7 +24,7 @@ from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_sett
 from ticdc_emit.cli.served_kafka import Server
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.ddl import catalog_for
+from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.testing.addresses import free_ports, require_free_port
 
 pytest.importorskip("confluent_kafka")

@@ -279,7 +279,7 @@ def test_errors_of_other_calls(api: ApiClient, method: str, path: str, body: Any
     assert answer.json()["error_msg"].startswith(text)
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.KeylessTableWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.table_plans.KeylessTableWarning")
 def test_tables_without_a_key_are_refused_unless_they_are_ignored() -> None:
     schema = "CREATE TABLE shop.logs (note INT); CREATE TABLE shop.t (id INT PRIMARY KEY);"
     with running_api(schema=schema, any_sink=True) as api:

@@ -28,8 +28,8 @@ from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport

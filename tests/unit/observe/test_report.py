@@ -12,7 +12,7 @@ import pytest
 
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount
 from ticdc_emit.observe import ChangefeedMetrics, log_report, report_line, report_table
-from ticdc_emit.pipeline.control_events import ControlCounts
+from ticdc_emit.pipeline.deliver.control_events import ControlCounts
 from ticdc_emit.pipeline.report import ReportLog, RunReport, RunTotal
 from ticdc_emit.tso import compose
 

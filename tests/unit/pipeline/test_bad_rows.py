@@ -36,14 +36,14 @@ from ticdc_emit.errors import (
     UnknownTableError,
     UnsupportedTypeError,
 )
-from ticdc_emit.pipeline.bad_rows import BadRows
-from ticdc_emit.pipeline.chunks import Buckets
-from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver_task import DeliverTask, read_results
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask, read_results
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.encode.bad_rows import BadRows
+from ticdc_emit.pipeline.encode.chunks import Buckets
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.plan import make_plan
+from ticdc_emit.pipeline.plan.table_plans import make_plan
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import catalog_from_sql

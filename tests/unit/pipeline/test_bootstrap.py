@@ -10,7 +10,7 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import StateError
-from ticdc_emit.pipeline.bootstrap import (
+from ticdc_emit.pipeline.deliver.bootstrap import (
     Bootstrap,
     BootstrapRules,
     Bootstraps,

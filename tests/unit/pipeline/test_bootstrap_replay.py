@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, schedule_replay
+from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules, Bootstraps, CountedRows, schedule_replay
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
 

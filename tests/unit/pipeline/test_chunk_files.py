@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.errors import DeliveryError, TemporaryFileError
-from ticdc_emit.pipeline import chunks
-from ticdc_emit.pipeline.chunks import (
+from ticdc_emit.pipeline.encode import chunks
+from ticdc_emit.pipeline.encode.chunks import (
     CHUNK_SCHEMA,
     ChunkFiles,
     ChunkFolder,

@@ -19,12 +19,12 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, LateRowError
-from ticdc_emit.pipeline import chunks
-from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder
-from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver_task import DeliverTask, read_results
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask, read_results
+from ticdc_emit.pipeline.encode import chunks
+from ticdc_emit.pipeline.encode.chunks import Buckets, ChunkFolder
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 SCHEMA = "create table s.a (id int primary key, u int unique, v varchar(9)); create table s.b (id int primary key)"

@@ -15,11 +15,11 @@ from hypothesis_profiles import examples
 
 from ticdc_emit import Encoder
 from ticdc_emit.errors import DuplicateChangeError
-from ticdc_emit.pipeline import conflicting_changes
-from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
-from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.sort_key import order_keys, order_of
-from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
+from ticdc_emit.pipeline.arrange import conflicting_changes
+from ticdc_emit.pipeline.arrange.conflicting_changes import ConflictCheck
+from ticdc_emit.pipeline.arrange.sort_key import order_keys, order_of
+from ticdc_emit.pipeline.arrange.transactions import ranks, with_whole_numbers
+from ticdc_emit.pipeline.plan.table_plans import TablePlan
 
 ID = pa.struct([("id", pa.int32())])
 

@@ -12,9 +12,14 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, UnknownTableError
-from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionSchedules, highest_watermark
-from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
+from ticdc_emit.pipeline.deliver.control_events import (
+    ControlEncoder,
+    ControlSchedule,
+    PartitionSchedules,
+    highest_watermark,
+)
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import compose

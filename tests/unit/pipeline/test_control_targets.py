@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import (
+from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
+from ticdc_emit.pipeline.deliver.control_events import (
     ControlEncoder,
     ControlSchedule,
     PartitionSchedules,
     Watermark,
 )
-from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.errors import StateError
-from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps
+from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules, Bootstraps
 from ticdc_emit.pipeline.state import BatchState, record_of, text_of
 from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.schema.catalog import catalog_from_sql

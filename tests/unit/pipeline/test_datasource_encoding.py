@@ -31,9 +31,9 @@ from ticdc_emit.errors import (
     StateError,
     TemporaryFileError,
 )
-from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA, ChunkKind
-from ticdc_emit.pipeline.deliver_task import RESULT_SCHEMA, read_results
+from ticdc_emit.pipeline.deliver.deliver_task import RESULT_SCHEMA, read_results
 from ticdc_emit.pipeline.direct import ArrowBatch
+from ticdc_emit.pipeline.encode.chunks import CHUNK_SCHEMA, ChunkKind
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.spark.datasource import TicdcDataSource

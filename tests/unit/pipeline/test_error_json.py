@@ -13,8 +13,8 @@ import pytest
 
 import ticdc_emit
 from ticdc_emit.errors import DeliveryError, InvalidValueError, SchemaError, TicdcEmitError
-from ticdc_emit.pipeline.bad_rows import BadRow, BadRows
-from ticdc_emit.pipeline.error_json import _KINDS, error_as_json, error_from_json
+from ticdc_emit.pipeline.encode.bad_rows import BadRow, BadRows
+from ticdc_emit.pipeline.encode.error_json import _KINDS, error_as_json, error_from_json
 
 ON_THE_DRIVER_ONLY = {"cli"}  # folders whose errors no task meets
 OF_READERS = "ticdc_emit.protocols.events"

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.pipeline.external_sort import SortedRuns
+from ticdc_emit.pipeline.encode.external_sort import SortedRuns
 
 
 @pytest.mark.parametrize("limit", [1, 300, 2_000, 100_000])

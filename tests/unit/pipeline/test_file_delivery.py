@@ -16,8 +16,8 @@ from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, DeliveryError
+from ticdc_emit.pipeline.deliver.file_delivery import DiscardedRowsWarning
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.file_delivery import DiscardedRowsWarning
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.protocols.csv.decoder import CsvReader, CsvRow
@@ -107,9 +107,9 @@ def test_file_size_cuts_after_a_transaction(tmp_path: Path) -> None:
 def test_a_file_ends_after_a_transaction_wherever_chunks_are_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, partitioned: bool
 ) -> None:
-    monkeypatch.setattr("ticdc_emit.pipeline.chunks._BODY_BYTES", 400)
-    monkeypatch.setattr("ticdc_emit.pipeline.merge._JOINED_ROWS", 1)
-    monkeypatch.setattr("ticdc_emit.pipeline.file_delivery._WHOLE_BYTES", 1)
+    monkeypatch.setattr("ticdc_emit.pipeline.encode.chunks._BODY_BYTES", 400)
+    monkeypatch.setattr("ticdc_emit.pipeline.deliver.merge._JOINED_ROWS", 1)
+    monkeypatch.setattr("ticdc_emit.pipeline.deliver.file_delivery._WHOLE_BYTES", 1)
     schema = ORDERS + " partition by hash (id) partitions 2" * partitioned
     rows = [row(number, after_s=number // 7 / 4) for number in range(300)]
     if partitioned:

@@ -15,7 +15,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.plan import KeylessTableWarning
+from ticdc_emit.pipeline.plan.table_plans import KeylessTableWarning
 from ticdc_emit.pipeline.run import Changefeed
 
 TS = 450_000_000_262_144_000
@@ -144,7 +144,7 @@ def _lives() -> pa.Table:
     )
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.KeylessTableWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.table_plans.KeylessTableWarning")
 def test_rows_follow_from_the_statement_on_that_brings_a_key() -> None:
     assert sent(KEYED, _lives()) == [
         ("log", "ALTER TABLE `s`.`log` MODIFY COLUMN `a` INT NOT NULL"),
@@ -153,14 +153,14 @@ def test_rows_follow_from_the_statement_on_that_brings_a_key() -> None:
     ]
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.KeylessTableWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.table_plans.KeylessTableWarning")
 def test_the_new_architecture_does_not_see_the_rows_of_a_table_that_began_without_a_key() -> None:
     dropped = rows(("log", 8, "drop table s.log"))
     expected = [("t", "7"), ("log", "DROP TABLE `s`.`log`")]
     assert sent(KEYED, pa.concat_tables([_lives(), dropped]), release="next") == expected
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.KeylessTableWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.table_plans.KeylessTableWarning")
 def test_drop_is_sent() -> None:
     given = rows(("log", 1, {"a": "1", "b": "2"}), ("log", 2, "drop table s.log"))
     assert [table for table, _ in sent(f"{KEYED}; {KEYLESS}", given)] == ["log"]

@@ -15,9 +15,9 @@ from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import MessageTooLargeError, MissingDependencyError
-from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
-from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
+from ticdc_emit.pipeline.deliver.control_events import ControlEncoder, Watermark
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.decoder import decompress
 from ticdc_emit.protocols.simple.decoder import SimpleReader

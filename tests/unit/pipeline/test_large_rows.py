@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ticdc_emit.errors import MessageTooLargeError
-from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.large_messages import LargeMessages, SeededNames
-from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
+from ticdc_emit.pipeline.encode.messages import encode_rows
+from ticdc_emit.pipeline.plan.large_messages import LargeMessages, SeededNames
 from ticdc_emit.protocols.simple.decoder import SimpleReader
 
 MIXED = [

@@ -13,7 +13,7 @@ from shuffled_chunks import FORM
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import LateRowError
-from ticdc_emit.pipeline.deliver_task import TaskResult, read_results, result_batch
+from ticdc_emit.pipeline.deliver.deliver_task import TaskResult, read_results, result_batch
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_emit.pipeline import merge
-from ticdc_emit.pipeline.chunks import Chunk
-from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRuns
-from ticdc_emit.pipeline.merge import Merge
+from ticdc_emit.pipeline.deliver import merge
+from ticdc_emit.pipeline.deliver.merge import Merge
+from ticdc_emit.pipeline.encode.chunks import Chunk
+from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, SortedRuns
 
 Keys = list[list[bytes]]
 
@@ -36,7 +38,7 @@ def merged(chunks: Keys, limit: int) -> list[list[bytes]]:
 
     in_order = sorted(places.values(), key=lambda chunk: (chunk.first, chunk.last))
     found = []
-    for window in Merge(in_order, set(), limit).windows(read):
+    for window in Merge(SimpleNamespace(messages=read), in_order, set(), limit).windows():
         found.append(window.column(ORDER_KEY).to_pylist())
         assert window.stamps.tolist() == [int.from_bytes(key[:8], "big") for key in found[-1]]
         pieces = [piece.column(ORDER_KEY).to_pylist() for piece in window.slices(70)]
@@ -111,7 +113,7 @@ def test_a_shuffled_source_takes_memory_by_the_limit_not_by_its_size() -> None:
         for place in range(chunks)
     ]
     stamps: list[int] = []
-    for window in Merge(overlapping, set(), limit).windows(read):
+    for window in Merge(SimpleNamespace(messages=read), overlapping, set(), limit).windows():
         held.append(pa.total_allocated_bytes() - before)
         stamps += window.stamps.tolist()
     assert stamps == list(range(rows * chunks))

@@ -12,9 +12,9 @@ from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.delivery.base import DeliveryReport, PartitionBatch, PartitionCount
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import MessageTooLargeError
-from ticdc_emit.pipeline.deliver_task import batches_of, write_rows
-from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRun
-from ticdc_emit.pipeline.merge import MergedRows
+from ticdc_emit.pipeline.deliver.deliver_task import batches_of, write_rows
+from ticdc_emit.pipeline.deliver.merge import MergedRows
+from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, SortedRun
 
 TARGET = ("t", 0)
 STAMPS = st.integers(1, 9)

@@ -15,8 +15,8 @@ from ticdc_emit.changes.codec import Starts
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Encoded
 from ticdc_emit.columnar.packed_fields import framed, joined
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA
-from ticdc_emit.pipeline.encode import message_batch
-from ticdc_emit.pipeline.message_packing import MessagePacker
+from ticdc_emit.pipeline.encode.message_packing import MessagePacker
+from ticdc_emit.pipeline.encode.messages import message_batch
 
 HEAD = b"!!"
 

@@ -7,9 +7,9 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import MessageTooLargeError
-from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.message_packing import packed_messages
-from ticdc_emit.pipeline.plan import make_plan
+from ticdc_emit.pipeline.encode.message_packing import packed_messages
+from ticdc_emit.pipeline.encode.messages import encode_rows
+from ticdc_emit.pipeline.plan.table_plans import make_plan
 from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader
 from ticdc_emit.schema.catalog import catalog_from_sql
 

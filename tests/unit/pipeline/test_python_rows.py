@@ -13,7 +13,7 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.errors import InvalidValueError
-from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 URI = "memory://x?protocol=canal-json"

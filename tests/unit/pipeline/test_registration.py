@@ -10,7 +10,7 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SchemaError, SharedSubjectError
-from ticdc_emit.pipeline.encode import encode_rows
+from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.protocols.avro.decoder import AvroReader
 from ticdc_emit.registry.base import MemoryRegistry, SubjectCache
 from ticdc_emit.schema.catalog import catalog_from_sql

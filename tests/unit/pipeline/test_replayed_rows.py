@@ -14,9 +14,9 @@ import pytest
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, StateError
-from ticdc_emit.pipeline.deliver_task import RowsDigest
+from ticdc_emit.pipeline.deliver.deliver_task import RowsDigest
+from ticdc_emit.pipeline.deliver.merge import MergedRows
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.merge import MergedRows
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.tso import compose

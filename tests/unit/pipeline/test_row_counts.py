@@ -15,15 +15,15 @@ from shuffled_chunks import in_bucket
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.pipeline.bootstrap import BootstrapRules, CountedRows
-from ticdc_emit.pipeline.chunks import Buckets, ChunkStore, from_ipc
-from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.control_rules import ControlRules, counted_rows
-from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, read_results
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.pipeline.row_counts import COUNT_SCHEMA, RowCounts
-from ticdc_emit.pipeline.sort_key import stamps_and_tables
+from ticdc_emit.pipeline.arrange.row_counts import COUNT_SCHEMA, RowCounts
+from ticdc_emit.pipeline.arrange.sort_key import stamps_and_tables
+from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules, CountedRows
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver.control_rules import ControlRules, counted_rows
+from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask, TaskResult, read_results
+from ticdc_emit.pipeline.encode.chunks import Buckets, ChunkStore, from_ipc
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.tso import compose, physical_ms
 

@@ -15,9 +15,9 @@ from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, LateRowError, MessageTooLargeError, StateError, UnknownTopicError
-from ticdc_emit.pipeline import plan
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.plan import table_plans as plan
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.datasource import SourceOptions

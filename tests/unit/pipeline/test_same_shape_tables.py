@@ -15,15 +15,15 @@ from shuffled_chunks import FORM
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import InvalidValueError
-from ticdc_emit.pipeline import same_shape_tables
-from ticdc_emit.pipeline.chunks import Buckets, ChunkKind, from_ipc
-from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver_task import DeliverTask, read_results
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan
-from ticdc_emit.pipeline.registration import Registrar, needed_by_all
-from ticdc_emit.pipeline.row_batch import TableGroup
-from ticdc_emit.pipeline.row_sorter import RowSorter
+from ticdc_emit.pipeline.arrange import same_shape_tables
+from ticdc_emit.pipeline.arrange.row_batch import TableGroup
+from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask, read_results
+from ticdc_emit.pipeline.encode.chunks import Buckets, ChunkKind, from_ipc
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan, make_plan
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog
 

@@ -12,12 +12,12 @@ from ticdc_emit.columnar.small_batches import BatchedColumns, ColumnBatcher
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline import small_groups
-from ticdc_emit.pipeline.encode import encode_batches
-from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.pipeline.registration import Registrar, needed_by_all
-from ticdc_emit.pipeline.row_batch import RowBatch
-from ticdc_emit.pipeline.row_reader import change_form
+from ticdc_emit.pipeline.arrange.row_batch import RowBatch
+from ticdc_emit.pipeline.arrange.row_reader import change_form
+from ticdc_emit.pipeline.encode import small_groups
+from ticdc_emit.pipeline.encode.messages import encode_batches
+from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 

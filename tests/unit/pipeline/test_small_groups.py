@@ -10,12 +10,12 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.pipeline.chunks import EncodedRows
-from ticdc_emit.pipeline.encode import encode_batches, encode_rows
-from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.pipeline.registration import Registrar, needed_by_all
-from ticdc_emit.pipeline.row_batch import RowBatch
-from ticdc_emit.pipeline.row_reader import change_form
+from ticdc_emit.pipeline.arrange.row_batch import RowBatch
+from ticdc_emit.pipeline.arrange.row_reader import change_form
+from ticdc_emit.pipeline.encode.chunks import EncodedRows
+from ticdc_emit.pipeline.encode.messages import encode_batches, encode_rows
+from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.protocols.debezium_avro.encoder import DebeziumAvroRows
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql

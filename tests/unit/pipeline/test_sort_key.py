@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit import Encoder
-from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.sort_key import (
+from ticdc_emit.pipeline.arrange.sort_key import (
     commit_stamps,
     key_values,
     order_keys,
     order_of,
     with_ranks,
 )
-from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
+from ticdc_emit.pipeline.arrange.transactions import ranks, with_whole_numbers
+from ticdc_emit.pipeline.plan.table_plans import TablePlan
 
 
 def planned(columns: str) -> TablePlan:

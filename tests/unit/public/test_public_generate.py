@@ -15,7 +15,7 @@ from ticdc_emit.cli.main import main
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, SchemaError
-from ticdc_emit.pipeline.plan import KeylessTableWarning
+from ticdc_emit.pipeline.plan.table_plans import KeylessTableWarning
 from ticdc_emit.strategies import histories
 from ticdc_emit.traffic.generate import generate_arrow
 from ticdc_emit.traffic.generate.live import LiveTraffic, send_live

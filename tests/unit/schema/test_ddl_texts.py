@@ -9,7 +9,7 @@ import pytest
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.config import Release
 from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
-from ticdc_emit.pipeline.ddl import ddl_texts
+from ticdc_emit.pipeline.plan.ddl import ddl_texts
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ddl_texts import DdlTexts
 

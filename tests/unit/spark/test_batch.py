@@ -12,8 +12,8 @@ import pyspark
 import pytest
 
 from ticdc_emit.errors import DeliveryError
-from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA
-from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.encode.chunks import CHUNK_SCHEMA
+from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.spark.batch import (
     SEGMENT_BYTES,
     SEGMENT_SCHEMA,

@@ -95,8 +95,8 @@ def session(master: str) -> Any:
         (_LACKS_PYARROW, "cannot import pyarrow", "pyarrow"),
         (_OTHER_PYTHON, "is 3.13, but the driver's is 3.11", "python"),
         (
-            "ModuleNotFoundError: No module named 'ticdc_emit.pipeline.bad_rows'",
-            "has another version of ticdc_emit than the driver (it lacks ticdc_emit.pipeline.bad_rows)",
+            "ModuleNotFoundError: No module named 'ticdc_emit.pipeline.encode.bad_rows'",
+            "has another version of ticdc_emit than the driver (it lacks ticdc_emit.pipeline.encode.bad_rows)",
             "ticdc_emit",
         ),
         (

@@ -26,12 +26,12 @@ from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.batch import Batch, typed_table
-from ticdc_emit.pipeline.chunks import from_ipc, to_ipc
-from ticdc_emit.pipeline.ddl import DdlStatement
-from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult
+from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask, TaskResult
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.encode.chunks import from_ipc, to_ipc
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan.ddl import DdlStatement
+from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import (
     ADAPTIVE_EXECUTION,

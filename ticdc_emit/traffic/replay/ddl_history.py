@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.ddl import ddl_statements
+from ticdc_emit.pipeline.plan.ddl import ddl_statements
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.model import TableInfo, schema_and_name

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ticdc_emit.config import Secret
 from ticdc_emit.errors import StateError
-from ticdc_emit.pipeline.ddl import DdlStatement
-from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.plan.ddl import DdlStatement
+from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.pipeline.state import GREATEST, damaged
 from ticdc_emit.pipeline.state_store import FsspecStateStore
 

@@ -13,8 +13,8 @@ import pytest
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.changes.model import Op
 from ticdc_emit.errors import ReleaseDefectError, SchemaError
-from ticdc_emit.pipeline.plan import make_plan
-from ticdc_emit.pipeline.registration import Registrar
+from ticdc_emit.pipeline.plan.registration import Registrar
+from ticdc_emit.pipeline.plan.table_plans import make_plan
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog
 

@@ -37,7 +37,7 @@ from ticdc_emit.errors import (
     TicdcEmitError,
     shown,
 )
-from ticdc_emit.pipeline.row_batch import POSITION
+from ticdc_emit.pipeline.arrange.row_batch import POSITION
 
 _SHOWN = 10  # bad rows that an error lists
 

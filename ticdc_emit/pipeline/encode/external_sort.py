@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import order_of_pairs
-from ticdc_emit.pipeline.sort_key import order_of, stamp_and_table, stamps_and_tables
+from ticdc_emit.pipeline.arrange.sort_key import order_of, stamp_and_table, stamps_and_tables
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 Places = npt.NDArray[np.int64]
 
 ORDER_KEY = "order_key"
-"""The column, ``binary``, that orders rows (``pipeline.sort_key``)."""
+"""The column, ``binary``, that orders rows (``pipeline.arrange.sort_key``)."""
 
 _BATCHES = 64  # of a run of the limit's size: how much of each run is read at once
 

@@ -5,12 +5,12 @@ of one TSO, a DDL comes first, then a BOOTSTRAP, then a watermark.
 
 - A DDL comes after its own commit_ts: rows after it have its schema.
 - A watermark ``T`` comes after every row that may still come at or below it: after ``T`` plus the lateness.
-- A BOOTSTRAP's TSO was planned with the batch (``pipeline.row_counts``): just below the row that it is for.
+- A BOOTSTRAP's TSO was planned with the batch (``pipeline.arrange.row_counts``): just below the row that it is for.
 
 A worker merges what comes before the last row of its topic-partition into the rows (:meth:`PartitionSchedules.among`);
 the driver sends what comes after the last row of all (:func:`final_controls`). Each asks for its own stretch of time
 (:meth:`ControlSchedule.due`), and the whole is the same wherever it is cut. The order of the rows themselves is in
-``pipeline.sort_key``.
+``pipeline.arrange.sort_key``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ import numpy.typing as npt
 from ticdc_emit.changes.codec import BootstrapCodec, ControlMessage
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import ConfigError, MessageTooLargeError
-from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
+from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.schema.defaults import with_original_defaults
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo

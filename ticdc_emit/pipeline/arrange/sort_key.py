@@ -19,7 +19,7 @@ kind       1      delete 0, update 1, insert 2; :data:`HALF` for one half of a s
 
 The head has one width and every cell ends itself, so two keys differ first where their changes do. BIT, YEAR, ENUM, SET
 and moments that are given as text compare as that text. Where control messages come among the rows is in
-``pipeline.control_events``.
+``pipeline.deliver.control_events``.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from ticdc_emit.columnar.decimals import accept_decimal, decimal_type
 from ticdc_emit.columnar.floats import accept_float, fixed_text, floats_to_integers
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.value_errors import ValueRefused, bad_places
-from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
+from ticdc_emit.pipeline.arrange.transactions import DELETED, kind_ranks
+from ticdc_emit.pipeline.plan.table_plans import TablePlan
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 

@@ -37,8 +37,7 @@ from ticdc_emit.errors import (
     shown,
 )
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.row_batch import (
+from ticdc_emit.pipeline.arrange.row_batch import (
     BATCH_BYTES,
     BATCH_ROWS,
     POSITION,
@@ -50,6 +49,7 @@ from ticdc_emit.pipeline.row_batch import (
     encoder_of,
     first_error,
 )
+from ticdc_emit.pipeline.plan.table_plans import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
 ImageName: TypeAlias = Literal["before", "after"]
@@ -90,8 +90,9 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
     """Raise the error of rows of these types that fit no version of the table; ``batch``: its types, without rows.
 
     :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type that cannot hold a column,
-    :class:`~ticdc_emit.errors.MissingColumnError` for a column that no image has, and what ``pipeline.row_reader``
-    raises for a column that the table never had. Rows that fit one version are left to the check of their values.
+    :class:`~ticdc_emit.errors.MissingColumnError` for a column that no image has, and what
+    ``pipeline.arrange.row_reader`` raises for a column that the table never had. Rows that fit one version are left to
+    the check of their values.
     """
     images = [batch.column(name) for name in _IMAGES if name in batch.schema.names]
     for name in _IMAGES:

@@ -15,7 +15,9 @@ from typing import Literal, NamedTuple, TypeVar
 import pyarrow as pa
 
 from ticdc_emit.errors import RegistryError, RowError, SchemaError, TicdcEmitError
-from ticdc_emit.pipeline.bad_rows import (
+from ticdc_emit.pipeline.arrange.row_batch import BATCH_BYTES, BATCH_ROWS, RowBatch, TableGroup
+from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
+from ticdc_emit.pipeline.encode.bad_rows import (
     ArrowRows,
     BadRow,
     InputRows,
@@ -26,7 +28,7 @@ from ticdc_emit.pipeline.bad_rows import (
     separate_bad_rows,
     skipped_rows,
 )
-from ticdc_emit.pipeline.chunks import (
+from ticdc_emit.pipeline.encode.chunks import (
     Buckets,
     ChunkFiles,
     ChunkFolder,
@@ -39,10 +41,8 @@ from ticdc_emit.pipeline.chunks import (
     skipped_chunks,
     transaction_chunks,
 )
-from ticdc_emit.pipeline.encode import encode_batches
-from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.row_batch import BATCH_BYTES, BATCH_ROWS, RowBatch, TableGroup
-from ticdc_emit.pipeline.row_sorter import RowSorter
+from ticdc_emit.pipeline.encode.messages import encode_batches
+from ticdc_emit.pipeline.plan.table_plans import Plan
 
 _HELD_BYTES = 8 * 1024 * 1024
 _Packed = TypeVar("_Packed")
@@ -67,8 +67,8 @@ class EncodeTask:
     ``late``: ``error``, ``emit`` or ``drop`` for rows at or below the TSO ``late_until``. ``buckets``: which task
     delivers what. ``table``: (schema, name) of all rows, ``None`` where each names its own. ``bad_rows``: whether a bad
     one refuses the batch or is left out; ``tells_skipped``: whether chunks say what was left out, or only how much.
-    ``tick_ms``: of the slots that rows are counted by (``pipeline.row_counts``); ``None`` where nothing depends on
-    that. ``folder``: for messages that need not travel to the task that delivers them.
+    ``tick_ms``: of the slots that rows are counted by (``pipeline.arrange.row_counts``); ``None`` where nothing depends
+    on that. ``folder``: for messages that need not travel to the task that delivers them.
     """
 
     plan: Plan

@@ -16,8 +16,8 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import Packing, Starts, one_row_messages
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Encoded
 from ticdc_emit.columnar.buffers import text_buffers
-from ticdc_emit.pipeline.encode import message_batch
-from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.encode.messages import message_batch
+from ticdc_emit.pipeline.plan.table_plans import Plan
 
 _Places = npt.NDArray[np.int64]
 _NOWHERE = np.zeros(0, np.int64)

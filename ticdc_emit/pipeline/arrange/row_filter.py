@@ -22,9 +22,9 @@ from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS, physical_
 from ticdc_emit.changes.images import Image, differing
 from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_reader import read_image
-from ticdc_emit.pipeline.transactions import RANKS, kind_ranks, split_updates, values_differ
+from ticdc_emit.pipeline.arrange.row_reader import read_image
+from ticdc_emit.pipeline.arrange.transactions import RANKS, kind_ranks, split_updates, values_differ
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.routing.filter_rules import START_TS as BY_START_TS
 from ticdc_emit.routing.row_filters import RowFilter
 

@@ -1,8 +1,9 @@
 """Rows of one table, or of tables encoded together, on their way from the input to their messages.
 
-In: batches in change form (``pipeline.row_reader``). Out: :class:`RowBatch`, rows of a block in total order with their
-order keys and their tables. What rows of many tables have in common is read once for their block: columns, commit_ts,
-the fields of images. Here is also what names a row in an error: its handle key, and its place in what the caller gave.
+In: batches in change form (``pipeline.arrange.row_reader``). Out: :class:`RowBatch`, rows of a block in total order
+with their order keys and their tables. What rows of many tables have in common is read once for their block: columns,
+commit_ts, the fields of images. Here is also what names a row in an error: its handle key, and its place in what the
+caller gave.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.changes.model import Op, RowEncoder, rows_within
 from ticdc_emit.columnar.buffers import python_value
 from ticdc_emit.errors import RowError
-from ticdc_emit.pipeline.plan import TablePlan
+from ticdc_emit.pipeline.plan.table_plans import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
 BATCH_ROWS, BATCH_BYTES = 10_000, 64 * 1024 * 1024

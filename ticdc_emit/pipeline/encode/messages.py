@@ -1,7 +1,7 @@
 """ENCODE: rows in total order in, their messages with their targets out.
 
-In: :class:`~ticdc_emit.pipeline.row_batch.RowBatch`, of one table or of tables encoded together. They are read as
-changes of one table version and kind each; every value is checked before anything is rendered; and what the encoders
+In: :class:`~ticdc_emit.pipeline.arrange.row_batch.RowBatch`, of one table or of tables encoded together. They are read
+as changes of one table version and kind each; every value is checked before anything is rendered; and what the encoders
 make of them is put into the rows' order. Out: ``EncodedRows``, and record batches of ``delivery.base.MESSAGE_SCHEMA``.
 """
 
@@ -21,12 +21,12 @@ from ticdc_emit.columnar.buffers import to_number
 from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Target
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
-from ticdc_emit.pipeline.chunks import EncodedRows
-from ticdc_emit.pipeline.partitioner import targets_of
-from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import RowBatch
-from ticdc_emit.pipeline.row_reader import read_changes
-from ticdc_emit.pipeline.small_groups import SmallGroups
+from ticdc_emit.pipeline.arrange.row_batch import RowBatch
+from ticdc_emit.pipeline.arrange.row_reader import read_changes
+from ticdc_emit.pipeline.encode.chunks import EncodedRows
+from ticdc_emit.pipeline.encode.partitioner import targets_of
+from ticdc_emit.pipeline.encode.small_groups import SmallGroups
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 
 _ARROW_LIMIT = (1 << 31) - 1
 

@@ -1,6 +1,6 @@
 """The control messages that depend on a batch's rows: its BOOTSTRAPs, and the default distance of its watermarks.
 
-In: what all tasks counted (``pipeline.row_counts``). Out: the batch's schedule (:class:`ControlRules`). Every
+In: what all tasks counted (``pipeline.arrange.row_counts``). Out: the batch's schedule (:class:`ControlRules`). Every
 delivering task and the driver work it out by themselves, each from the counts of all encoding tasks: equal counts give
 equal schedules. The clock is the rows' commit time in a replay, and the batch's own in a live run, where all of its
 rows come at one moment.
@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from ticdc_emit.pipeline.bootstrap import (
+from ticdc_emit.pipeline.arrange.row_counts import RowCounts
+from ticdc_emit.pipeline.deliver.bootstrap import (
     BootstrapRules,
     Bootstraps,
     CountedRows,
@@ -22,10 +23,9 @@ from ticdc_emit.pipeline.bootstrap import (
     schedule_live,
     schedule_replay,
 )
-from ticdc_emit.pipeline.chunks import from_ipc, to_ipc
-from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.row_counts import RowCounts
+from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
+from ticdc_emit.pipeline.encode.chunks import from_ipc, to_ipc
+from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import physical_ms
 

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import from_bytes, text_buffers
 from ticdc_emit.errors import DuplicateChangeError
-from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.sort_key import (
+from ticdc_emit.pipeline.arrange.sort_key import (
     HALF,
     KIND_MASK,
     NAMELESS,
@@ -32,7 +31,8 @@ from ticdc_emit.pipeline.sort_key import (
     order_of,
     stamp_and_table,
 )
-from ticdc_emit.pipeline.transactions import DELETED, INSERTED
+from ticdc_emit.pipeline.arrange.transactions import DELETED, INSERTED
+from ticdc_emit.pipeline.plan.table_plans import TablePlan
 
 _Hashes: TypeAlias = npt.NDArray[np.int64]
 _Roles: TypeAlias = npt.NDArray[np.uint8]

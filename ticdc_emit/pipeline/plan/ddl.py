@@ -2,7 +2,8 @@
 
 In: SQL text, or statements with their commit_ts. Out: a catalog, statements in the form of :data:`DdlStatement`, and
 for the events that a statement makes, whether TiCDC sends them and with which text (:class:`SentDdl`). Where the
-messages go, ``pipeline.control_events`` knows. Rule sources: see ``schema.ddl_texts`` and ``routing.filter_rules``.
+messages go, ``pipeline.deliver.control_events`` knows. Rule sources: see ``schema.ddl_texts`` and
+``routing.filter_rules``.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Of an input task (:class:`RowSorter`): in come record batches as an engine has them, of one table (typed form) or of
 many (``schema`` and ``table`` columns, generic form), in any order. Out go
-:class:`~ticdc_emit.pipeline.row_batch.RowBatch`, rows of one table, or of tables encoded together, in change form with
-updates of keys split, and their order keys. Late rows are refused, kept or counted here. What only the whole
+:class:`~ticdc_emit.pipeline.arrange.row_batch.RowBatch`, rows of one table, or of tables encoded together, in change
+form with updates of keys split, and their order keys. Late rows are refused, kept or counted here. What only the whole
 transaction tells is left to whoever sees it whole: two changes of one key, and the ranks of a transaction with a split
 update whose rows have a ``seq``.
 
@@ -23,15 +23,15 @@ from ticdc_emit.changes.arrow_input import check_columns, is_ddl, normal_form, r
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.commit_ts import refuse_far
 from ticdc_emit.errors import LateRowError
-from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
-from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import BATCH_ROWS, POSITION, FieldNames, RowBatch, with_places
-from ticdc_emit.pipeline.row_counts import RowCounts
-from ticdc_emit.pipeline.row_filter import drop_unreplicated, split_and_filter
-from ticdc_emit.pipeline.row_reader import change_form
-from ticdc_emit.pipeline.same_shape_tables import TableRows, by_key_shape, sort_together
-from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
-from ticdc_emit.pipeline.transactions import are_ranked_later, early_ranks, ranks, with_whole_numbers
+from ticdc_emit.pipeline.arrange.conflicting_changes import ConflictCheck
+from ticdc_emit.pipeline.arrange.row_batch import BATCH_ROWS, POSITION, FieldNames, RowBatch, with_places
+from ticdc_emit.pipeline.arrange.row_counts import RowCounts
+from ticdc_emit.pipeline.arrange.row_filter import drop_unreplicated, split_and_filter
+from ticdc_emit.pipeline.arrange.row_reader import change_form
+from ticdc_emit.pipeline.arrange.same_shape_tables import TableRows, by_key_shape, sort_together
+from ticdc_emit.pipeline.arrange.sort_key import TRANSACTION_BYTES, order_keys, order_of
+from ticdc_emit.pipeline.arrange.transactions import are_ranked_later, early_ranks, ranks, with_whole_numbers
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024

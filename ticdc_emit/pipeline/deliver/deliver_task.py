@@ -23,19 +23,24 @@ from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, Target
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
-from ticdc_emit.pipeline.bad_rows import SkippedFile, combine_failures
-from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore
-from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
-from ticdc_emit.pipeline.control_events import ControlCounts, ControlEncoder, ControlSchedule, PartitionSchedules
-from ticdc_emit.pipeline.control_rules import ControlRules, CountsBody
-from ticdc_emit.pipeline.encode import control_batch
-from ticdc_emit.pipeline.encode_task import Held
-from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
-from ticdc_emit.pipeline.external_sort import ORDER_KEY
-from ticdc_emit.pipeline.file_delivery import write_files
-from ticdc_emit.pipeline.merge import HeldMerge, HeldRows, Merge, MergedRows, place
-from ticdc_emit.pipeline.message_packing import MessagePacker
-from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.arrange.conflicting_changes import ConflictCheck
+from ticdc_emit.pipeline.deliver.control_events import (
+    ControlCounts,
+    ControlEncoder,
+    ControlSchedule,
+    PartitionSchedules,
+)
+from ticdc_emit.pipeline.deliver.control_rules import ControlRules, CountsBody
+from ticdc_emit.pipeline.deliver.file_delivery import write_files
+from ticdc_emit.pipeline.deliver.merge import HeldMerge, HeldRows, Merge, MergedRows, place
+from ticdc_emit.pipeline.encode.bad_rows import SkippedFile, combine_failures
+from ticdc_emit.pipeline.encode.chunks import ChunkFolder, ChunkStore
+from ticdc_emit.pipeline.encode.encode_task import Held
+from ticdc_emit.pipeline.encode.error_json import error_as_json, error_from_json
+from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY
+from ticdc_emit.pipeline.encode.message_packing import MessagePacker
+from ticdc_emit.pipeline.encode.messages import control_batch
+from ticdc_emit.pipeline.plan.table_plans import Plan
 
 
 def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
@@ -90,12 +95,12 @@ def sum_of_digests(*digests: Digest) -> Digest:
 class TaskResult:
     """The result of one topic-partition in a task.
 
-    ``controls``: control messages among the rows. ``digest``: of the rows' messages
-    (:class:`RowsDigest`), empty where the task was not asked for it. ``discarded``: by table, how many of ``rows`` a
-    storage sink has discarded; they are not among ``messages``. These are of the whole batch or task, in the
-    result of one topic-partition: ``claims`` (objects stored), ``retries`` (of the connection), ``skipped`` (bad rows
-    by table), ``filtered`` (rows that are not replicated, by rule) and ``counts`` (``pipeline.row_counts``, as an
-    Arrow IPC body, empty where nothing needs them).
+    ``controls``: control messages among the rows. ``digest``: of the rows' messages (:class:`RowsDigest`), empty where
+    the task was not asked for it. ``discarded``: by table, how many of ``rows`` a storage sink has discarded; they are
+    not among ``messages``. These are of the whole batch or task, in the result of one topic-partition: ``claims``
+    (objects stored), ``retries`` (of the connection), ``skipped`` (bad rows by table), ``filtered`` (rows that are not
+    replicated, by rule) and ``counts`` (``pipeline.arrange.row_counts``, as an Arrow IPC body, empty where nothing
+    needs them).
     """
 
     rows: int = 0

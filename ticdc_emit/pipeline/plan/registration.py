@@ -21,7 +21,7 @@ from ticdc_emit.changes.codec import RegisteredControls, RegisteredRows
 from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.registry.base import SchemaRegistry, SubjectCache, confluent_schema, glue_schema, registry_for
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo

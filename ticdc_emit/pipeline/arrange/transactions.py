@@ -1,9 +1,9 @@
 """Transactions: updates that change a key are split in two, and what orders the rows of one transaction.
 
-In: batches in change form (``pipeline.row_reader``). A row's transaction is its (commit_ts, ``physical_table_id``,
-``start_ts``): the partitions of a partitioned table are separate ones, as in TiCDC. Out: the batch with each update
-that changes a column of the primary key or of any unique key as a delete and an insert, marked in the column
-``_split``, and :func:`ranks`, by which the rows of a transaction sort before their ``seq``.
+In: batches in change form (``pipeline.arrange.row_reader``). A row's transaction is its (commit_ts,
+``physical_table_id``, ``start_ts``): the partitions of a partitioned table are separate ones, as in TiCDC. Out: the
+batch with each update that changes a column of the primary key or of any unique key as a delete and an insert, marked
+in the column ``_split``, and :func:`ranks`, by which the rows of a transaction sort before their ``seq``.
 
 Rule sources: semantics 4.1; ``cdc/model/sink.go`` (trySplitAndSortUpdateEvent) and
 ``cdc/processor/sourcemanager/sorter/pebble/encoding/key.go`` of pingcap/tiflow: rows of a transaction reach a sink as
@@ -28,8 +28,8 @@ from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.value_errors import ValueRefused, bad_places, fault_at
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
-from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import POSITION
+from ticdc_emit.pipeline.arrange.row_batch import POSITION
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.schema.model import Column, TableInfo
 
 TRANSACTION = (PHYSICAL_TABLE_ID, START_TS)

@@ -33,8 +33,8 @@ from ticdc_emit.errors import (
     UnknownTableError,
     warn_caller,
 )
-from ticdc_emit.pipeline.file_codec import FileCodec
-from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
+from ticdc_emit.pipeline.plan.file_codec import FileCodec
+from ticdc_emit.pipeline.plan.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.protocols.schema_texts import RowsWithHeaders
 from ticdc_emit.routing.filter_rules import KEYLESS, EventFilters

@@ -4,8 +4,8 @@ In: a block of rows in change form, and which of its rows are of which table. Ou
 keys, as slices of what was made for all tables whose keys are columns of the same names and kinds. That is what most
 tables of a changefeed have in common, and few of a block's tables have rows enough to be worth calls of their own.
 Those of them that have one shape in all columns (``changes.model.encoding_shape``) stay together, as a ``TableGroup``
-of ``pipeline.row_batch``. What needs a table by itself is left to the caller: an update of a key, several versions,
-filters, rows that are refused.
+of ``pipeline.arrange.row_batch``. What needs a table by itself is left to the caller: an update of a key, several
+versions, filters, rows that are refused.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import order_of_codes, order_of_pairs
 from ticdc_emit.errors import RowError
-from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import BATCH_BYTES, Block, RowBatch, TableGroup, encoder_of
-from ticdc_emit.pipeline.sort_key import order_keys_of
-from ticdc_emit.pipeline.transactions import early_ranks, key_updates, with_whole_numbers
+from ticdc_emit.pipeline.arrange.row_batch import BATCH_BYTES, Block, RowBatch, TableGroup, encoder_of
+from ticdc_emit.pipeline.arrange.sort_key import order_keys_of
+from ticdc_emit.pipeline.arrange.transactions import early_ranks, key_updates, with_whole_numbers
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 
 _Places: TypeAlias = npt.NDArray[np.int64]
 

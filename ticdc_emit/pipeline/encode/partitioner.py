@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ticdc_emit.changes.model import Changes, RowEncoder
 from ticdc_emit.delivery.base import MOST_PARTITIONS
-from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.row_batch import TableGroup
+from ticdc_emit.pipeline.arrange.row_batch import TableGroup
+from ticdc_emit.pipeline.plan.table_plans import TablePlan
 from ticdc_emit.routing.partitions import partitions_of, table_hash
 
 

@@ -35,10 +35,10 @@ from ticdc_emit.changes.model import Encoded
 from ticdc_emit.delivery.base import MOST_PARTITIONS, Target
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import TemporaryFileError, TicdcEmitError
-from ticdc_emit.pipeline.bad_rows import BadRow
-from ticdc_emit.pipeline.error_json import error_as_json, error_from_json, unreadable
-from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRuns
-from ticdc_emit.pipeline.sort_key import commit_stamps, order_of
+from ticdc_emit.pipeline.arrange.sort_key import commit_stamps, order_of
+from ticdc_emit.pipeline.encode.bad_rows import BadRow
+from ticdc_emit.pipeline.encode.error_json import error_as_json, error_from_json, unreadable
+from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, SortedRuns
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 CHUNK_SCHEMA = pa.schema(
@@ -86,7 +86,7 @@ class ChunkKind(IntEnum):
     FILTERED = 6
     """Nothing; ``rows`` were left out by the rule that is named in the topic's place."""
     COUNTS = 7
-    """How many rows the task has of each table (``pipeline.row_counts``)."""
+    """How many rows the task has of each table (``pipeline.arrange.row_counts``)."""
     MESSAGES = 5
     """The messages: order key, key and value, and the value's end where the protocol keeps it apart."""
 
@@ -401,7 +401,7 @@ class ChunkStore:
                 yield from window.column("line").to_pylist()
 
     def counts(self) -> Iterator[pa.RecordBatch]:
-        """Yield what each encoding task has counted (``pipeline.row_counts``)."""
+        """Yield what each encoding task has counted (``pipeline.arrange.row_counts``)."""
         return (from_ipc(self._read(span)) for span in self._counts)
 
     def messages(self, chunk: Chunk) -> pa.RecordBatch:

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
+from ticdc_emit.pipeline.arrange.row_batch import RowBatch, TableGroup
+from ticdc_emit.pipeline.plan.table_plans import TablePlan
 from ticdc_emit.tso import LOGICAL_BITS
 
 COUNT_SCHEMA = pa.schema(

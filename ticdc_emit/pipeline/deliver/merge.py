@@ -25,13 +25,13 @@ from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch, Target
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline.chunks import Chunk, ChunkStore, messages_by_target
-from ticdc_emit.pipeline.control_events import Event, PartitionSchedules
-from ticdc_emit.pipeline.encode import control_batch
-from ticdc_emit.pipeline.encode_task import Held
-from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
-from ticdc_emit.pipeline.message_packing import MessagePacker
-from ticdc_emit.pipeline.sort_key import STAMP_BYTES, TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
+from ticdc_emit.pipeline.arrange.sort_key import STAMP_BYTES, TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
+from ticdc_emit.pipeline.deliver.control_events import Event, PartitionSchedules
+from ticdc_emit.pipeline.encode.chunks import Chunk, ChunkStore, messages_by_target
+from ticdc_emit.pipeline.encode.encode_task import Held
+from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
+from ticdc_emit.pipeline.encode.message_packing import MessagePacker
+from ticdc_emit.pipeline.encode.messages import control_batch
 
 _Objects: TypeAlias = "tuple[list[bytes | None], npt.NDArray[np.int64]]"
 
@@ -287,7 +287,7 @@ class HeldRows:
         return (row.line() for row in sorted(self._told, key=lambda row: row.order))
 
     def counts(self) -> Iterator[pa.RecordBatch]:
-        """Yield what was counted (``pipeline.row_counts``)."""
+        """Yield what was counted (``pipeline.arrange.row_counts``)."""
         if self._sorter.row_counts:
             yield self._sorter.row_counts.sums()
 

@@ -2,7 +2,7 @@
 
 In: what other sinks get, where every table is a topic of one partition (``routing.topics``): merged rows, with the DDL
 of the table among them. Keys of rows are the ids of their partitions, if rows have any; messages of DDL are schema
-files, and the watermark after a batch is the checkpoint (``pipeline.file_codec``). Out: files, in the order of
+files, and the watermark after a batch is the checkpoint (``pipeline.plan.file_codec``). Out: files, in the order of
 :class:`~ticdc_emit.storage.StorageFiles`, and counts: of what was written, and of rows that were discarded.
 
 What TiCDC takes from its clock comes from the commits: the flush interval passes whenever commit times cross a multiple
@@ -34,8 +34,8 @@ from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Target
 from ticdc_emit.delivery.storage_files import StorageSink, files_in
 from ticdc_emit.errors import TicdcEmitWarning, warn_caller
 from ticdc_emit.hints import counted
-from ticdc_emit.pipeline.merge import MergedRows
-from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.deliver.merge import MergedRows
+from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.storage import StorageFiles, TableRows
 from ticdc_emit.tso import physical_ms
 

@@ -27,7 +27,7 @@ from ticdc_emit.columnar.strings import label_number, label_text
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.plan import TablePlan
+from ticdc_emit.pipeline.plan.table_plans import TablePlan
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (

@@ -1,0 +1,1 @@
+"""ARRANGE: rows read, filtered, split and brought into total order."""

@@ -1,0 +1,1 @@
+"""DELIVER: chunks are merged, control messages take their places, and the sink gets what is due."""
