@@ -107,7 +107,11 @@ def test_no_object_shows_a_secret() -> None:
         RegistryAddress.parse(f"http://{LOGIN}@h"),
         StorageUri.parse(f"s3://b/p?key={SECRETS['storage-key']}"),
     ]
-    shown += [encoder.plan.large, feed._planner.plan(BatchState(0)), TicdcSink(config, SCHEMA, sink=MemorySink("c"))]
+    shown += [
+        encoder.plan.large,
+        feed._planner.plan(feed._planner.of(BatchState(0))),
+        TicdcSink(config, SCHEMA, sink=MemorySink("c")),
+    ]
     assert [type(each).__name__ for each in shown if leaks(shown_object(each))] == []
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import (
     ConfigError,
     DuplicateChangeError,
@@ -106,21 +105,6 @@ def history(seed: int, *, seq: bool = False) -> list[Row]:
     return rows
 
 
-def by_encoder(rows: list[Row], changefeed: str | None) -> Content:
-    """The rows' messages as the encoder gives them, the tables of each commit_ts by name."""
-    found: list[tuple[int, str, int, tuple[str, int], tuple[bytes | None, bytes | None]]] = []
-    encoder = Encoder(uri("oracle"), SCHEMA, changefeed=changefeed)
-    for table in sorted(COLUMNS):
-        own = generic([row for row in rows if row["table"] == table]).drop_columns(["schema", "table"])
-        for place, made in enumerate(encoder.encode(own, table=f"shop.{table}").to_pylist()):
-            target = (made["topic"], made["partition"])
-            found.append((made["commit_ts"], table, place, target, (made["key"] or None, made["value"])))
-    content: Content = {}
-    for _, _, _, target, message in sorted(found, key=lambda each: each[:3]):
-        content.setdefault(target, []).append(message)
-    return content
-
-
 def of_rows(found: Content) -> Content:
     """Leave watermarks out, and take empty keys for none."""
     rows = {
@@ -139,14 +123,6 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("seq", [False, True], ids=["plain", "seq"])
-@pytest.mark.parametrize("rule", ["table", "index-value", "ts"])
-def test_the_messages_are_the_encoders(store: str, rule: str, seq: bool) -> None:
-    rows = history(7, seq=seq)
-    feed(store, RULES[rule]).run(ArrowBatch(generic(rows)), 0, final=True)
-    assert of_rows(content(store)) == by_encoder(rows, RULES[rule])
-
-
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("seq", [False, True], ids=["plain", "seq"])
 def test_neither_order_nor_batches_nor_the_limit_change_a_byte(store: str, rule: str, seq: bool) -> None:
@@ -161,14 +137,6 @@ def test_neither_order_nor_batches_nor_the_limit_change_a_byte(store: str, rule:
         shuffled = dice.sample(rows, len(rows))
         feed(store, changefeed).run(ArrowBatch(cut(generic(shuffled), size), memory_limit=limit), 0, final=True)
         assert content(store) == expected
-
-
-def test_transactions_of_one_commit_ts_stay_apart_with_a_null_start_ts(store: str) -> None:
-    rows = [row | {"start_ts": None if n % 3 else n} for n, row in enumerate(history(5, seq=True))]
-    feed(store, RULES["index-value"]).run(ArrowBatch(generic(rows)), 0, final=True)
-    expected = content(store)
-    feed(store, RULES["index-value"]).run(ArrowBatch(cut(generic(rows[::-1]), 3), memory_limit=1), 0, final=True)
-    assert content(store) == expected
 
 
 @pytest.mark.parametrize("start", [{}, {"start_ts": None}, {"start_ts": 7}], ids=["none", "null", "given"])
@@ -186,18 +154,6 @@ def test_a_split_orders_its_whole_transaction_in_every_partition(store: str, sta
         for held in of_rows(content(store)).values():
             found = [json.loads(value or b"")["type"] for _, value in held]
             assert found == sorted(found, key=kinds.index)
-
-
-def test_rows_without_a_key_sort_by_the_image_that_counts(store: str) -> None:
-    def row(op: str, old: str | None, new: str | None) -> Row:
-        images = {"before": {"a": old, "n": "1"}, "after": None if op == "d" else {"a": new, "n": "1"}}
-        return {"schema": "shop", "table": "log", "op": op, "commit_ts": tso(1), "seq": 0, **images}
-
-    rows = [row("u", "a", "m"), row("u", "z", None), row("d", "b", None)]
-    emit = feed(store, "force-replicate = true", schema="create table shop.log (a varchar(9), n int)")
-    emit.run(ArrowBatch(generic(rows)), 0, final=True)
-    held = [json.loads(value or b"") for part in of_rows(content(store)).values() for _, value in part]
-    assert [each["data"][0]["a"] for each in held] == [None, "b", "m"]
 
 
 def test_ddl_rows_stand_in_their_place(store: str) -> None:

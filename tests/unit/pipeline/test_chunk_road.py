@@ -172,15 +172,6 @@ def test_a_bad_row_anywhere_stops_every_task() -> None:
             read_results([result])
 
 
-def test_the_first_bad_row_is_told() -> None:
-    rows = [a_row("c", 9 - place, None, place) for place in range(8)]
-    for place in (5, 2, 6):
-        rows[place]["after"] = [("id", f"no {place}"), ("u", None), ("v", "x")]
-    with pytest.raises(InvalidValueError, match="no 6") as refused:
-        road([rows])
-    assert refused.value.context["row"]["position"] == 6
-
-
 def test_a_change_told_twice_by_two_tasks_is_refused() -> None:
     with pytest.raises(DuplicateChangeError) as refused:
         road([[a_row("c", 5, None, 1)], [a_row("d", 5, None, 1)]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from typing import Any
 
@@ -13,10 +12,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.errors import (
     ConfigError,
     DuplicateChangeError,
-    InvalidValueError,
     MessageTooLargeError,
-    MissingColumnError,
-    MissingImageError,
     SchemaError,
     UnknownTableError,
 )
@@ -52,15 +48,6 @@ def test_seq_orders_the_changes_of_one_key() -> None:
         Encoder(URI, SCHEMA).encode(rows)
 
 
-def test_rows_after_a_ddl_take_the_new_schema() -> None:
-    encoder = Encoder(URI, SCHEMA)
-    ddl = decoded(encoder.ddl("alter table test.t add column z int", TS + 5))
-    assert [(m["isDdl"], m["type"]) for m in ddl] == [(True, "ALTER")]
-    rows = [insert(1, TS + 5), {"op": "c", "commit_ts": TS + 6, "after": {"id": 2, "v": "x", "z": 7}}]
-    rows[0]["after"]["z"] = None
-    assert [sorted(m["data"][0]) for m in decoded(encoder.encode(rows))] == [["id", "v"], ["id", "v", "z"]]
-
-
 def test_a_watermark_reaches_every_partition() -> None:
     batch = Encoder(f"{URI}&partition-num=5", SCHEMA).watermark(TS)
     assert batch.column("partition").to_pylist() == [0, 1, 2, 3, 4]
@@ -73,45 +60,12 @@ def test_the_clock_is_the_commit_time_unless_told() -> None:
     assert decoded(Encoder(URI, SCHEMA, build_ts=5).encode([insert(1)]))[0]["ts"] == 5
 
 
-def test_commit_time_stands_for_commit_ts() -> None:
-    moment = dt.datetime(2024, 5, 5, 12, 0, tzinfo=dt.timezone.utc)
-    row = {"op": "insert", "commit_time": moment, "after": {"id": 1, "v": None}}
-    assert decoded(Encoder(URI, SCHEMA).encode([row]))[0]["es"] == 1714910400000
-
-
 def test_no_rows_give_no_messages() -> None:
     encoder = Encoder(URI, SCHEMA)
     assert encoder.encode([]).num_rows == 0
     some = pa.table({"op": ["c"], "commit_ts": [TS], "after": [{"id": 1, "v": "x"}]})
     assert encoder.encode(some.slice(0, 0)).num_rows == 0
     assert encoder.encode(some).num_rows == 1
-
-
-@pytest.mark.parametrize(
-    ("row", "error", "match"),
-    [
-        ({"op": "c", "commit_ts": TS}, MissingImageError, "after"),
-        ({"op": "u", "commit_ts": TS, "after": {"id": 1, "v": "x"}}, MissingColumnError, "before"),
-        ({"op": "c", "after": {"id": 1, "v": "x"}}, MissingColumnError, "commit_ts"),
-        ({"op": "c", "commit_ts": TS, "after": {"id": 1}}, MissingColumnError, "v"),
-        ({"op": "upsert", "commit_ts": TS, "after": {"id": 1, "v": "x"}}, InvalidValueError, "upsert"),
-        ({"op": "c", "commit_ts": TS, "after": {"id": None, "v": "x"}}, InvalidValueError, "NOT NULL"),
-        ({"op": "c", "commit_ts": TS, "after": {"id": 1 << 40, "v": "x"}}, InvalidValueError, "outside"),
-        ({"op": "c", "commit_ts": TS, "after": {"id": 1, "v": "\ud800"}}, InvalidValueError, "surrogates"),
-        ({"op": "c", "commit_ts": TS, "after": {"id": 1, "v": "x" * 11}}, InvalidValueError, "more than 10"),
-        ({"op": "c", "commit_ts": TS, "after": {"id": "one", "v": "x"}}, InvalidValueError, "one"),
-    ],
-)
-def test_bad_rows_are_refused_by_name(row: Any, error: type[Exception], match: str) -> None:
-    with pytest.raises(error, match=match) as caught:
-        Encoder(URI, SCHEMA).encode([insert(5), row])
-    assert caught.value.table == "test.t"  # type: ignore[attr-defined]
-
-
-def test_an_image_that_is_null_for_one_row_is_named() -> None:
-    rows = [insert(1), {"op": "c", "commit_ts": TS + 1, "after": None}]
-    with pytest.raises(MissingImageError, match="after"):
-        Encoder(URI, SCHEMA).encode(rows)
 
 
 def test_a_message_above_the_limit_names_row_and_size() -> None:

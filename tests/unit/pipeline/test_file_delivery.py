@@ -107,6 +107,7 @@ def test_file_size_cuts_after_a_transaction(tmp_path: Path) -> None:
 def test_a_file_ends_after_a_transaction_wherever_chunks_are_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, partitioned: bool
 ) -> None:
+    monkeypatch.setattr("ticdc_emit.pipeline.direct._HELD_BYTES", 0)
     monkeypatch.setattr("ticdc_emit.pipeline.encode.chunks._BODY_BYTES", 400)
     monkeypatch.setattr("ticdc_emit.pipeline.deliver.merge._JOINED_ROWS", 1)
     monkeypatch.setattr("ticdc_emit.pipeline.deliver.file_delivery._WHOLE_BYTES", 1)
@@ -263,15 +264,6 @@ def test_several_tables_with_odd_names(tmp_path: Path) -> None:
     feed(made, schema).run(ArrowBatch(generic), 0, final=True)
     assert numbers(read(tmp_path, made, "a/b.c")) == [1]
     assert numbers(read(tmp_path, made, "a.b/c")) == [2]
-
-
-def test_canal_json_files(tmp_path: Path) -> None:
-    uri = f"file://{tmp_path}?protocol=canal-json&enable-tidb-extension=true"
-    feed(load_changefeed(uri)).run(batch(row(number) for number in range(3)), 0, final=True)
-    (content,) = (content for path, content in files(tmp_path).items() if path.endswith(".json") and "CDC" in path)
-    rows = [json.loads(line) for line in content.split(b"\r\n")[:-1]]
-    assert [each["data"][0]["id"] for each in rows] == ["0", "1", "2"]
-    assert {each["_tidb"]["commitTs"] for each in rows} == {TS}
 
 
 def test_the_sink_travels_and_tells_no_secret() -> None:

@@ -12,7 +12,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.errors import InvalidValueError, RowError, TicdcEmitError, UnsupportedTypeError
+from ticdc_emit.errors import InvalidValueError, TicdcEmitError, UnsupportedTypeError
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 
@@ -211,28 +211,3 @@ def test_types_are_the_users(declared: str, kind: pa.DataType, cause: str, remed
         Encoder(URI, f"create table s.t (id int primary key, c {declared})").encode(batch)
     assert caught.value.message == f"Column `c` is {cause}"
     assert caught.value.remedy.startswith(remedy)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"op": "x"}, "'x' is not an operation"),
-        ({"op": 5}, "5 is not an operation"),
-        ({"commit_ts": -5}, "-5 is not a TSO"),
-        ({"commit_ts": 10**5000}, "a number of thousands of digits is not a TSO"),
-        ({"commit_ts": None, "commit_time": dt.datetime(2024, 1, 1)}, "commit_time has no time zone"),
-        ({"commit_ts": None, "commit_time": "noon"}, "commit_time is 'noon', not a datetime"),
-    ],
-)
-def test_what_names_the_change(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(RowError) as caught:
-        Encoder(URI, SCHEMA).encode([rows(2, {})[0], rows(2, {})[1] | change])
-    assert caught.value.message == message
-    assert caught.value.context["row"]["position"] == 1
-    assert caught.value.remedy
-
-
-def test_an_arrow_moment_without_a_zone() -> None:
-    moments = pa.array([dt.datetime(2024, 1, 1)], pa.timestamp("us"))
-    with pytest.raises(UnsupportedTypeError, match=r"commit_time is timestamp\[us\], which has no time zone"):
-        Encoder(URI, SCHEMA).encode(pa.record_batch({"op": ["c"], "commit_time": moments, "after": [GOOD]}))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import pickle
 import random
 from typing import Any
-from uuid import UUID
 
 import pytest
 from encode_large_messages import CANAL, FIRST, REDUCING, SIMPLE, SIMPLE_AVRO, encode, handling, insert, plan_of, values
@@ -32,22 +30,6 @@ MIXED = [
 LARGE = [1, 2, 4, 5]
 
 
-def shown(uri: str, value: bytes) -> dict[str, Any]:
-    """Return what a message says: its images, and what is told of the whole one."""
-    if uri == CANAL:
-        members = json.loads(value)
-        old, extension = members["old"], members["_tidb"]
-        return {
-            "type": members["type"], "data": members["data"][0], "old": old[0] if old else None,
-            "only": extension.get("onlyHandleKey"), "stored": extension.get("claimCheckLocation"),
-        }  # fmt: skip
-    row: Any = SimpleReader("avro" if uri == SIMPLE_AVRO else "json").read(None, value)
-    return {
-        "type": row.op.upper(), "data": row.after, "old": row.before,
-        "only": row.handle_key_only, "stored": row.claim_check,
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("uri", REDUCING)
 def test_a_message_may_have_exactly_max_message_bytes(uri: str) -> None:
     (value,) = values(plan_of(uri), [insert(7, 300)])
@@ -64,47 +46,6 @@ def test_a_message_may_have_exactly_max_message_bytes(uri: str) -> None:
     assert (caught.value.table, caught.value.row, caught.value.length) == ("test.t", {"id": 7}, limit)
     assert caught.value.code == "CDC:ErrMessageTooLarge"
     assert "large-message-handle-option" in caught.value.remedy
-
-
-@pytest.mark.parametrize("uri", REDUCING)
-def test_handle_key_only_reduces_the_large_rows_and_leaves_the_others(uri: str) -> None:
-    plain = values(plan_of(uri), MIXED)
-    made = encode(plan_of(uri, handling("handle-key-only"), limit=750), MIXED)
-    assert made.claims == ()
-    for index, (value, whole) in enumerate(zip(made.values.to_pylist(), plain, strict=True)):
-        if index not in LARGE:
-            assert value == whole
-            continue
-        was, now = shown(uri, whole), shown(uri, value)
-        assert now["type"] == was["type"]
-        for image in ("data", "old"):
-            assert now[image] == (None if was[image] is None else {"id": was[image]["id"]})
-        assert (now["only"], now["stored"]) == (True, None)
-
-
-@pytest.mark.parametrize("uri", REDUCING)
-@pytest.mark.parametrize("raw", [False, True])
-def test_claim_check_stores_the_whole_messages_and_says_where(uri: str, raw: bool) -> None:
-    plain = values(plan_of(uri), MIXED)
-    made = encode(plan_of(uri, handling("claim-check", raw=raw), limit=750), MIXED)
-    stored = dict(claim for _, claim in made.claims)
-    assert len(stored) == len(LARGE)
-    for index, (value, whole) in enumerate(zip(made.values.to_pylist(), plain, strict=True)):
-        if index not in LARGE:
-            assert value == whole
-            continue
-        now = shown(uri, value)
-        assert now["only"] == (None if uri == CANAL else True)
-        content = stored.pop(now["stored"])
-        if raw:
-            assert content == whole
-        else:
-            assert content == b'{"key":null,"value":"%s"}' % base64.b64encode(whole)
-        folder, _, name = now["stored"].rpartition("/")
-        assert folder == "file:///c"
-        assert name.endswith(".json")
-        assert UUID(name.removesuffix(".json")).version == 4
-    assert stored == {}
 
 
 def test_names_follow_from_the_seed_and_the_message_alone() -> None:
@@ -186,14 +127,6 @@ def test_a_reduced_row_has_the_checksum_of_the_whole_one() -> None:
         reduced = [reader.read(None, value) for value in values(plan, MIXED)]
         assert [row.message["checksum"] for row in reduced] == [row.message["checksum"] for row in whole]
         assert [row.handle_key_only for row in reduced] == [index in LARGE for index in range(len(MIXED))]
-
-
-def test_a_location_is_escaped_as_any_text() -> None:
-    changefeed = handling("claim-check", uri="file:///kö<e>")
-    (canal,) = values(plan_of(CANAL, changefeed, limit=750), [insert(1, 900)])
-    (simple,) = values(plan_of(SIMPLE, changefeed, limit=750), [insert(1, 900)])
-    for value in (canal, simple):
-        assert '"claimCheckLocation":"file:///kö\\u003ce\\u003e/'.encode() in value
 
 
 def test_the_rows_of_a_partition_keep_its_id() -> None:

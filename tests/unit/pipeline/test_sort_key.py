@@ -61,14 +61,6 @@ def in_order(table: TablePlan, rows: list[tuple[Any, ...]], **kinds: Any) -> lis
     return found
 
 
-def test_integer_keys_compare_by_value_in_every_form() -> None:
-    ids = [10, 9, -5, -10, 0, 2**31 - 1]
-    typed = in_order(KEYED, [(7, {"id": key}) for key in ids], after=ID)
-    assert [row["id"] for _, row in typed] == sorted(ids)
-    text = in_order(KEYED, [(7, [("id", str(key)), ("v", "x")]) for key in ids], after=TEXTS)
-    assert [int(dict(row)["id"]) for _, row in text] == sorted(ids)
-
-
 @pytest.mark.parametrize("column", ["id bigint", "id decimal(18,2)"])
 def test_keys_given_as_floats_compare_as_their_values(column: str) -> None:
     table = planned(f"{column} primary key, v varchar(9)")
@@ -80,24 +72,6 @@ def test_keys_given_as_floats_compare_as_their_values(column: str) -> None:
     rows = [(7, {"id": key}, {"id": key}) for key in (10, 10**15, -3)]
     mixed = {"before": number, "after": pa.struct([("id", pa.float64())])}
     assert keys_of(batch(rows, **mixed), table) == keys_of(batch(rows, before=number, after=number), table)
-
-
-def test_commit_ts_then_start_ts_then_seq_then_key() -> None:
-    rows = [
-        (1, None, 9, {"id": 9}),
-        (1, 4, 1, {"id": 7}),
-        (1, 5, 0, {"id": 3}),
-        (1, 5, 4, {"id": 1}),
-        (1, 5, 4, {"id": 2}),
-        (2, 1, 0, {"id": 0}),
-    ]
-    assert in_order(KEYED, rows, start_ts=pa.int64(), seq=pa.int64(), after=ID) == rows
-
-
-def test_a_table_without_a_key_is_ordered_by_all_its_columns() -> None:
-    kind = pa.struct([("a", pa.int32()), ("b", pa.string())])
-    rows = [(1, {"a": a, "b": b}) for a in (None, 1, 2) for b in (None, "", "x", "y")]
-    assert in_order(KEYLESS, rows, after=kind) == rows
 
 
 def test_a_delete_takes_its_place_by_its_before_image() -> None:

@@ -112,11 +112,6 @@ def test_the_partitions_of_a_table_are_separate_transactions() -> None:
     assert story(changes) == [("DELETE", 3), ("INSERT", 3), ("INSERT", 1), ("DELETE", 2)]
 
 
-def test_the_halves_of_two_updates_may_have_one_key() -> None:
-    swapped = [update(row(1, "a"), id=2), update(row(2, "b"), id=1)]
-    assert story(swapped) == [("DELETE", 1), ("DELETE", 2), ("INSERT", 1), ("INSERT", 2)]
-
-
 @pytest.mark.parametrize(
     "changes",
     [
