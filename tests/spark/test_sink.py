@@ -95,7 +95,7 @@ def test_wrong_frames_and_options_are_refused_on_the_driver(spark: Any, tmp_path
         TicdcSink(uri, "").write(frame)
     with pytest.raises(UnsupportedTypeError, match="`op` is int64, but it needs text"):
         TicdcSink(uri, schema).write(frame.withColumn("op", frame.commit_ts))
-    for option in ({"late": "never"}, {"validate": "not"}, {"clock": "sun"}, {"bad_rows": "x"}, {"bad_rows_path": "x"}):
+    for option in ({"late": "never"}, {"clock": "sun"}, {"bad_rows": "x"}, {"bad_rows_path": "x"}):
         with pytest.raises(ConfigError):
             TicdcSink(uri, schema, **option)
 

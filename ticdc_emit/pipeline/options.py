@@ -62,7 +62,6 @@ class RunOptions:
     )
     allowed_lateness: float = field(default=0, metadata=_as(SECONDS))
     late: Literal["error", "emit", "drop"] = field(default="error", metadata=_as(TEXT))
-    validate: Literal["task", "batch"] = field(default="task", metadata=_as(TEXT))
     state_uri: Secret[str] | None = field(
         default=None, metadata=_as(URI, "Folder for the state, so that the run can resume after a stop.")
     )

@@ -25,7 +25,7 @@ from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules
 from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
 from ticdc_emit.pipeline.deliver.control_rules import ControlRules
 from ticdc_emit.pipeline.plan.ddl import DdlStatement, SentDdl
-from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all, with_made_up_headers
+from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.plan.table_plans import KnownEncoders, Plan, make_plan, topics_of
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.registry.base import SchemaRegistry
@@ -127,10 +127,6 @@ class Planner:
         if rules is not None and self._bootstraps.enabled:
             rules.bootstraps(outline)
         return BatchPlan(state, outline, schedule, rules, made.registers, made.filtered)
-
-    def checkable(self, batch: BatchPlan) -> Plan:
-        """Return the outline as messages can be made of it, to look at rows before any schema is registered."""
-        return with_made_up_headers(batch.outline, self.config) if batch.registers else batch.outline
 
     def plan(self, batch: BatchPlan) -> Plan:
         """Return the plan of a batch, at the batch's clock; its topics exist from now on."""

@@ -182,17 +182,10 @@ class Changefeed:
                 option="batch_id",
             )
         with self._heartbeat.batch(is_idle), self._planner.ask_again_after_failure():
-            return self._run(batch, batch_id, final=final, until=until, watermark=watermark, hooks=hooks)
+            return self._run(batch, batch_id, final, until, watermark, hooks)
 
     def _run(
-        self,
-        batch: Batch,
-        batch_id: int,
-        *,
-        final: bool,
-        until: int | None,
-        watermark: bool,
-        hooks: CommitHooks | None,
+        self, batch: Batch, batch_id: int, final: bool, until: int | None, watermark: bool, hooks: CommitHooks | None
     ) -> RunReport:
         started = time.monotonic()
         registers = self._planner.of(self._state_of((), batch_id)).registers
@@ -200,11 +193,6 @@ class Changefeed:
         state = self._state_of(statements, batch_id, batch)
         planned = self._planner.of(state)
         batch.check(planned.outline)
-        is_checked = self._options.validate == "batch" and not state.done and self._options.state_uri is None
-        if is_checked:
-            checkable = self._planner.checkable(planned)
-            check = DeliverTask(checkable, planned.schedule, None, check_only=True)
-            batch.run(self._encode_task(checkable, planned.schedule.late_until), check)
         if self._store.claim():  # another writer may have been here since
             state = self._state_of(statements, batch_id, batch)
             planned = self._planner.of(state)
@@ -212,7 +200,7 @@ class Changefeed:
         plan = self._planner.registered(planned, batch)
         self._warn_keyless(plan)
         schedule, rules = planned.schedule, planned.rules
-        state, results = self._send_rows(batch, planned, plan, hooks, is_checked=is_checked)
+        results = self._send_rows(batch, planned, plan, hooks)
         bootstraps = None
         if rules is not None:
             counts = next((result.counts for result in results.values() if result.counts), b"")
@@ -241,18 +229,11 @@ class Changefeed:
         return report
 
     def _send_rows(
-        self,
-        batch: Batch,
-        planned: BatchPlan,
-        plan: Plan,
-        hooks: CommitHooks | None,
-        *,
-        is_checked: bool,
-    ) -> tuple[BatchState, Mapping[Target, TaskResult]]:
-        """Record that the batch is begun and send its rows; return the record and what the tasks report.
+        self, batch: Batch, planned: BatchPlan, plan: Plan, hooks: CommitHooks | None
+    ) -> Mapping[Target, TaskResult]:
+        """Record that the batch is begun and send its rows; return what the tasks report.
 
-        ``is_checked``: every row was looked at before. A batch that is sent again, and one that is validated whole, is
-        checked first, so that nothing goes out of rows that are bad or others than before.
+        A batch that is sent again is checked first, so that nothing goes out of rows that are others than before.
         """
         state, schedule, rules = planned.state, planned.schedule, planned.rules
         encode = self._encode_task(plan, schedule.late_until, rules)
@@ -261,17 +242,17 @@ class Changefeed:
             skipped = SkippedFile(path, state.run or self._run_name, state.batch_id)
         is_kept = self._options.state_uri is not None
         deliver = DeliverTask(plan, schedule, self.sink, self._claims, digests=is_kept, skipped=skipped)
-        if state.done or (self._options.validate == "batch" and not is_checked):
+        if state.done:
             checked = batch.run(encode, replace(deliver, check_only=True))
-            state = state.with_rows(sum(result.rows for result in checked.values()), self._digest(checked))
-        if not state.done:
+            state.refuse_other_rows(sum(result.rows for result in checked.values()), self._digest(checked))
+        else:
             self._store.save(state)
         if hooks is not None:
             hooks.begin()
         if skipped is not None:
             skipped.remove()
         try:
-            return state, batch.run(encode, replace(deliver, rules=rules))
+            return batch.run(encode, replace(deliver, rules=rules))
         except (RowError, SchemaError, RegistryError) as error:
             if hooks is not None and not state.done and "messages_sent" not in error.context:
                 self._store.forget(state.batch_id)

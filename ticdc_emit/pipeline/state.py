@@ -84,14 +84,6 @@ class BatchState:
             digest=digest,
         )
 
-    def with_rows(self, rows: int, digest: str | None) -> BatchState:
-        """Return the record with what the batch's rows are, which no later run of it may change.
-
-        Raises :class:`StateError` as :meth:`refuse_other_rows` does.
-        """
-        self.refuse_other_rows(rows, digest)
-        return self if digest is None else replace(self, rows=rows, digest=digest)
-
     def next(self, batch_id: int, build_ts: int | None, run: str | None = None) -> BatchState:
         """Return the state in which the batch after this one begins, before any DDL of its own."""
         return BatchState(
@@ -138,7 +130,7 @@ class BatchState:
 
     def refuse_other_rows(self, rows: int, digest: str | None) -> None:
         """Raise :class:`StateError` if it is known what the batch's rows are, and these are others."""
-        if (self.done or self.digest is not None) and self.rows != rows:
+        if self.done and self.rows != rows:
             raise StateError(
                 f"the replayed batch has {counted(rows, 'row')}, it had {self.rows:,}",
                 remedy=_OTHER_SOURCE,

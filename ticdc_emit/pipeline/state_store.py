@@ -13,7 +13,7 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from ticdc_emit.config.secrets import Secret, hides_arguments
@@ -34,41 +34,6 @@ from ticdc_emit.pipeline.state import (
 )
 
 _KEEP = 100  # records, and that of the batch that was saved last
-
-
-class StateStore(Protocol):
-    """Records by batchId."""
-
-    def load(self, batch_id: int) -> BatchState | None: ...
-    def latest_before(self, batch_id: int) -> BatchState | None:
-        """Return the last completed record before a batch that has none of its own.
-
-        Raises :class:`~ticdc_emit.errors.StateError` if a later batch has a record.
-        """
-        ...
-
-    def newest(self) -> BatchState | None:
-        """Return the record of the greatest batchId, completed or not."""
-        ...
-
-    def save(self, state: BatchState) -> None:
-        """Keep a record, in place of the batch's earlier one; claims the store."""
-        ...
-
-    def forget(self, batch_id: int) -> None:
-        """Remove a record; claims the store."""
-        ...
-
-    def claim(self) -> bool:
-        """Make this object the store's only writer, or check that it still is; return whether it was not before.
-
-        Raises :class:`~ticdc_emit.errors.StateError` if another one has become it meanwhile.
-        """
-        ...
-
-    def release(self) -> None:
-        """Forget that this object is the writer: the next :meth:`claim` makes it that anew."""
-        ...
 
 
 class MemoryStateStore:
@@ -130,6 +95,10 @@ class FsspecStateStore:
         return {**self.__dict__, "_token": None}  # a copy is another writer
 
     def claim(self) -> bool:
+        """Make this object the store's only writer, or check that it still is; return whether it was not before.
+
+        Raises :class:`~ticdc_emit.errors.StateError` if another one has become it meanwhile.
+        """
         if self._token is not None:
             self._refuse_other_writer()
             return False
@@ -141,6 +110,7 @@ class FsspecStateStore:
         return True
 
     def release(self) -> None:
+        """Forget that this object is the writer: the next :meth:`claim` makes it that anew."""
         self._token = None
 
     def _refuse_other_writer(self) -> None:
@@ -190,6 +160,10 @@ class FsspecStateStore:
         return record_of(content, batch_id, self._history.ddl)
 
     def latest_before(self, batch_id: int) -> BatchState | None:
+        """Return the last completed record before a batch that has none of its own.
+
+        Raises :class:`~ticdc_emit.errors.StateError` if a later batch has a record.
+        """
         ids = self._ids()
         _refuse_earlier(batch_id, ids)
         for known in sorted((known for known in ids if known < batch_id), reverse=True):
@@ -199,10 +173,12 @@ class FsspecStateStore:
         return None
 
     def newest(self) -> BatchState | None:
+        """Return the record of the greatest batchId, completed or not."""
         known = self._ids()
         return self.load(max(known)) if known else None
 
     def save(self, state: BatchState) -> None:
+        """Keep a record, in place of the batch's earlier one; claims the store."""
         self.claim()
         path, places = self._path(state.batch_id), self._history.places(state.ddl)
         _replace(self._fs, path, text_of(state, places), state.batch_id)
@@ -265,6 +241,10 @@ def _refuse_earlier(batch_id: int, ids: Collection[int]) -> None:
             "state_uri (without state_uri: a new sink)",
             batch_id=batch_id,
         )
+
+
+StateStore: TypeAlias = MemoryStateStore | FsspecStateStore
+"""Records by batchId."""
 
 
 @hides_arguments

@@ -44,7 +44,6 @@ class _RunOptions(LoadOptions, total=False):
     watermark_interval: float | None
     allowed_lateness: float
     late: Literal["error", "emit", "drop"]
-    validate: Literal["task", "batch"]
     bad_rows: Literal["refuse", "skip"]
     bad_rows_path: str | None
     state_uri: str | None
@@ -86,20 +85,17 @@ class TicdcSink:
     the batch was first seen), or fixed ms. ``watermark_interval``: seconds of commit time between watermarks inside a
     batch, 0 for one at its end only. Default: 1 for a replay with the Simple protocol (more if a batch would have over
     100,000), else 0. ``allowed_lateness``: seconds by which the watermark stays back. ``late``: what happens to a row
-    at or below a sent watermark. No message of a batch is sent before all its rows are encoded. ``validate``: ``batch``
-    also encodes them in an extra pass, so that a refused batch leaves no topic and no subject. With ``state_uri``, that
-    pass also refuses a batch that was begun before and has other rows now. ``bad_rows``: ``refuse`` a batch with a bad
-    row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec URI) for a file of JSON lines per batch that
-    lists them. ``state_uri``: where per-batch state is kept (any fsspec URI), for one writer at a time; without it, the
-    state lasts as long as the object. ``heartbeat``: seconds between watermarks while no batch runs and
-    the stream has no more to read. They are ``allowed_lateness`` before the clock, which must be ``wall``. It ends
-    with :meth:`finish`, :meth:`close` or the ``with`` block. ``librdkafka``: further client settings. ``sink``:
-    receives the messages instead of the sink URI's target. ``registry``: registers Avro schemas, on the driver,
-    instead of the configured schema registry.
-    ``on_report``: one or several functions, called with the :class:`RunReport` of each batch (``observe.log_report``,
-    ``observe.ChangefeedMetrics``); an exception is logged, and the stream continues. ``release`` to
-    ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
-    ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
+    at or below a sent watermark. No message of a batch is sent before all its rows are encoded. ``bad_rows``:
+    ``refuse`` a batch with a bad row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec URI) for a file of
+    JSON lines per batch that lists them. ``state_uri``: where per-batch state is kept (any fsspec URI), for one writer
+    at a time; without it, the state lasts as long as the object. ``heartbeat``: seconds between watermarks while no
+    batch runs and the stream has no more to read. They are ``allowed_lateness`` before the clock, which must be
+    ``wall``. It ends with :meth:`finish`, :meth:`close` or the ``with`` block. ``librdkafka``: further client settings.
+    ``sink``: receives the messages instead of the sink URI's target. ``registry``: registers Avro schemas, on the
+    driver, instead of the configured schema registry. ``on_report``: one or several functions, called with the
+    :class:`RunReport` of each batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged,
+    and the stream continues. ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded
+    configuration has these, and ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 
     @hides_arguments

@@ -142,18 +142,6 @@ def test_a_ddl_that_does_not_apply(keeps_state: bool, tmp_path: Path) -> None:
     assert stage.is_untouched
 
 
-@pytest.mark.parametrize("protocol", ["avro", "canal-json"])
-def test_a_value_under_validate_batch(protocol: str, tmp_path: Path) -> None:
-    stage = Stage(tmp_path, protocol, validate="batch", keeps_state=False)
-    types = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("after", WHOLE)])
-    row = {**ROW, "after": {"id": 1, "amount": None}}
-    with pytest.raises(InvalidValueError, match="NULL"):
-        stage.feed.run(ArrowBatch(pa.Table.from_pylist([row], types)), 0, final=True)
-    assert stage.is_untouched
-    assert stage.feed.run(ArrowBatch(pa.Table.from_pylist([ROW], types)), 0, final=True).rows == 1
-    assert len(stage.registry.posts) == (2 if protocol == "avro" else 0)
-
-
 def test_another_writers_state_keeps_topics_and_subjects_untouched(tmp_path: Path) -> None:
     first, second = Stage(tmp_path), Stage(tmp_path)
     types = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("after", WHOLE)])

@@ -13,7 +13,7 @@ import pytest
 
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.errors import ConfigError, InvalidValueError, StateError
+from ticdc_emit.errors import ConfigError, StateError
 from ticdc_emit.pipeline.deliver.deliver_task import RowsDigest
 from ticdc_emit.pipeline.deliver.merge import MergedRows
 from ticdc_emit.pipeline.direct import ArrowBatch
@@ -84,27 +84,6 @@ def test_the_same_rows_in_other_pieces_and_another_order_are_the_same_batch(stor
     feed(store, tmp_path).run(batch(dict(reversed(values.items())), pieces=7), 0, final=False)
     again = [(each.partition, each.value) for each in messages(store)]
     assert sorted(again) == sorted(2 * sent)
-
-
-def test_a_batch_that_was_checked_whole_and_then_failed_is_refused_with_other_values(
-    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    changefeed = feed(store, tmp_path, validate="batch")
-    with monkeypatch.context() as broken:
-        broken.setattr(MemorySink, "open", lambda *_: (_ for _ in ()).throw(OSError("no sink")))
-        with pytest.raises(OSError, match="no sink"):
-            changefeed.run(batch(ROWS), 0, final=False)
-    for validate in ("batch", "task"):
-        with pytest.raises(StateError, match="messages differ"):
-            feed(store, tmp_path, validate=validate).run(batch(OTHERS["a value"]), 0, final=False)
-    assert feed(store, tmp_path).run(batch(ROWS), 0, final=False).rows == 3
-
-
-def test_a_batch_that_failed_its_check_may_come_again_with_other_values(store: str, tmp_path: Path) -> None:
-    changefeed = feed(store, tmp_path, validate="batch")
-    with pytest.raises(InvalidValueError):
-        changefeed.run(batch({1: "longer than ten"}), 0, final=False)
-    assert changefeed.run(batch({1: "short"}), 0, final=False).rows == 1
 
 
 def test_a_record_of_an_earlier_release_has_no_digest_and_is_replayed_by_its_count(store: str, tmp_path: Path) -> None:

@@ -105,32 +105,24 @@ class _MappingReader:
 
     def mapping(self, value: Any, what: str, position: int, column: str | None = None) -> _Image:
         remedy = "Give each change as {'op': ..., 'commit_ts': ..., 'before': {...}, 'after': {...}}"
-        place = {"table": self.table.full_name, "column": column, "row": {"position": position}}
-        return require_mapping(value, f"a {what}", remedy=remedy, **place)
+        return require_mapping(value, f"a {what}", remedy=remedy, **self.place(column, position))
+
+    def place(self, column: str | None, position: int) -> dict[str, Any]:
+        return {"table": self.table.full_name, "column": column, "row": {"position": position}}
 
     def op(self, value: Any, position: int) -> str | None:
         if value is None or isinstance(value, str):
             return value
-        raise InvalidValueError(
-            f"{shown(value)} is not an operation",
-            remedy="Use c, u, d or insert, update, delete",
-            table=self.table.full_name,
-            column="op",
-            row={"position": position},
-        )
+        remedy = "Use c, u, d or insert, update, delete"
+        raise InvalidValueError(f"{shown(value)} is not an operation", remedy=remedy, **self.place("op", position))
 
     def seq(self, value: Any, position: int) -> int | None:
         if value is None:
             return None
         if isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) in _INT64:
             return int(value)
-        raise InvalidValueError(
-            f"seq is {value!r}, not a whole number of 64 bits",
-            remedy="Give an int",
-            table=self.table.full_name,
-            column="seq",
-            row={"position": position},
-        )
+        what = f"seq is {value!r}, not a whole number of 64 bits"
+        raise InvalidValueError(what, remedy="Give an int", **self.place("seq", position))
 
     def attribute(self, name: str, given: Sequence[Any]) -> pa.Array:
         values = [dict(value) if isinstance(value, Mapping) else value for value in given]
@@ -189,17 +181,13 @@ class _MappingReader:
                 raise InvalidValueError(
                     "a row's image has a column that the table never had",
                     remedy=f"{hint}Names are case-sensitive; remove it, or complete the schema",
-                    table=self.table.full_name,
-                    column=unknown,
-                    row={"position": position},
+                    **self.place(unknown, position),
                 )
             if missing is not None:
                 raise MissingColumnError(
                     "a row's image lacks a column of the table",
                     remedy="An image holds every column; NULL is None",
-                    table=self.table.full_name,
-                    column=missing,
-                    row={"position": position},
+                    **self.place(missing, position),
                 )
 
     def _field(
@@ -275,16 +263,13 @@ def column_array(columns: Sequence[Column], values: Sequence[Any], zone: str) ->
 
 
 def _texts(columns: Sequence[Column], values: Sequence[Any], zone: dt.tzinfo) -> list[str | None]:
-    printers: dict[int, _Print] = {}
     texts: list[str | None] = []
     for index, (column, value) in enumerate(zip(columns, values, strict=True)):
         if value is None:
             texts.append(None)
             continue
-        if (printer := printers.get(id(column))) is None:
-            printer = printers[id(column)] = _printer(column)
         try:
-            text = printer(column, value, zone)
+            text = _PRINTERS.get(column.type, _only_text)(column, value, zone)
         except (ValueError, OverflowError, LookupError, TypeError) as fault:
             reason = fault.args[0] if isinstance(fault, LookupError) and fault.args else fault
             raise ValueRefused(index, str(reason)) from None
@@ -303,29 +288,6 @@ def _label_number(column: Column, value: Any) -> int:
 
 
 # -- canonical text by column type; None: the column takes no such value ---------------------------------------------
-
-
-def _printer(column: Column) -> _Print:
-    kind = column.type
-    if kind in WHOLE_TYPES:
-        return _whole
-    if kind == MySQLType.NEWDECIMAL:
-        return _decimal
-    if kind in FLOAT_TYPES:
-        return _float
-    if kind in MOMENT_TYPES:
-        return _moment
-    if kind in DATE_TYPES:
-        return _day
-    if kind == MySQLType.DURATION:
-        return _duration
-    if kind in LABEL_TYPES:
-        return _label
-    if kind == MySQLType.VECTOR_FLOAT32:
-        return _vector
-    if kind == MySQLType.JSON:
-        return _document
-    return _characters if kind in STRING_TYPES else _only_text
 
 
 def _only_text(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
@@ -414,3 +376,17 @@ def _vector(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     if isinstance(value, list | tuple | np.ndarray):
         return "[" + ",".join(repr(float(number)) for number in value) + "]"
     return _only_text(column, value, zone)
+
+
+_PRINTERS: dict[MySQLType, _Print] = {
+    **dict.fromkeys(STRING_TYPES, _characters),
+    **dict.fromkeys(WHOLE_TYPES, _whole),
+    **dict.fromkeys(FLOAT_TYPES, _float),
+    **dict.fromkeys(MOMENT_TYPES, _moment),
+    **dict.fromkeys(DATE_TYPES, _day),
+    **dict.fromkeys(LABEL_TYPES, _label),
+    MySQLType.NEWDECIMAL: _decimal,
+    MySQLType.DURATION: _duration,
+    MySQLType.VECTOR_FLOAT32: _vector,
+    MySQLType.JSON: _document,
+}

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,10 @@ class BadRow:
             "error": self.error,
             "reason": self.reason,
         }
-        return json.dumps(shown, ensure_ascii=False, default=_text).encode(errors="backslashreplace") + b"\n"
+        text = json.dumps(
+            shown, ensure_ascii=False, default=lambda cell: cell.hex() if isinstance(cell, bytes) else str(cell)
+        )
+        return text.encode(errors="backslashreplace") + b"\n"
 
 
 @dataclass(frozen=True)
@@ -107,29 +110,12 @@ class BadRows:
         return f"{self.count:,} rows are bad ({tables}){which}:{lines}"
 
 
-class InputRows(Protocol):
-    """Rows as they came, whatever is wrong with them. What cannot be read of one is ``None``."""
-
-    def __len__(self) -> int: ...
-    def some(self, rows: Rows) -> pa.RecordBatch:
-        """Return some of the rows, read as a batch with their places among these."""
-        ...
-
-    def table(self, row: int) -> tuple[str, str]: ...
-    def place(self, row: int) -> int | None:
-        """Return where the row is in what the caller gave."""
-        ...
-
-    def op(self, row: int) -> str | None: ...
-    def commit_ts(self, row: int) -> int | None: ...
-    def content(self, row: int) -> bytes:
-        """Return what the row holds."""
-        ...
-
-
 @dataclass(frozen=True)
 class ArrowRows:
-    """Rows in normal form. ``name``: (schema, name) of their table, ``None`` where each names its own."""
+    """Rows in normal form, whatever is wrong with them; what cannot be read of one is ``None``.
+
+    ``name``: (schema, name) of their table, ``None`` where each names its own.
+    """
 
     rows: pa.RecordBatch
     name: tuple[str, str] | None
@@ -147,6 +133,7 @@ class ArrowRows:
         return self.name or (self._value("schema", row), self._value("table", row))
 
     def place(self, row: int) -> int | None:
+        """Return where the row is in what the caller gave."""
         return self._value(POSITION, row) if POSITION in self.rows.schema.names else row
 
     def op(self, row: int) -> str | None:
@@ -161,6 +148,7 @@ class ArrowRows:
         return stamp
 
     def content(self, row: int) -> bytes:
+        """Return what the row holds."""
         at = self.rows.schema.get_field_index(POSITION)
         alone = self.rows.slice(row, 1)
         alone = alone if at < 0 else alone.remove_column(at)
@@ -208,6 +196,9 @@ class MappedRows:
 
     def content(self, row: int) -> bytes:
         return shown(self.rows[row]).encode(errors="backslashreplace")
+
+
+InputRows: TypeAlias = ArrowRows | MappedRows
 
 
 class Refused(NamedTuple):
@@ -293,7 +284,7 @@ def _find_bad_rows(rows: Rows, attempt: Callable[[Rows], object]) -> list[_Found
         try:
             attempt(tried)
         except RowError as fault:
-            if not _is_of_a_row(fault):
+            if "row" not in fault.context or isinstance(fault, LateRowError | DuplicateChangeError):
                 raise
             bad = _alike(tried, fault)
             if bad:
@@ -304,10 +295,6 @@ def _find_bad_rows(rows: Rows, attempt: Callable[[Rows], object]) -> list[_Found
             else:
                 left += [tried[len(tried) // 2 :], tried[: len(tried) // 2]]
     return sorted(bad_rows, key=lambda each: each.row)
-
-
-def _is_of_a_row(fault: RowError) -> bool:
-    return "row" in fault.context and not isinstance(fault, LateRowError | DuplicateChangeError)
 
 
 def _alike(tried: Rows, fault: RowError) -> list[_Found]:
@@ -378,10 +365,6 @@ def count_by_table(rows: Iterable[BadRow]) -> Counter[str]:
 
 def _rank(row: BadRow) -> tuple[bytes, str, str, str]:
     return row.order, row.schema, row.table, row.reason
-
-
-def _text(value: object) -> str:
-    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def new_run_name() -> str:

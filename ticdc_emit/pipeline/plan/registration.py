@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeGuard
-from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +21,7 @@ from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
-from ticdc_emit.registry.base import SchemaRegistry, SubjectCache, confluent_schema, glue_schema, registry_for
+from ticdc_emit.registry.base import SchemaRegistry, SubjectCache, registry_for
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
@@ -116,24 +115,6 @@ class Registrar:
         """Return what TiCDC compares to tell whether a table has changed since its schemas were registered."""
         by_version = self._config.release.avro.registered_with == "version"
         return info.version if by_version else info.update_ts
-
-
-def with_made_up_headers(plan: Plan, config: ChangefeedConfig) -> Plan:
-    """Return the plan with headers that name no schema, as long as real ones: to look at rows before any is
-    registered.
-    """
-    glue = config.codec.glue_schema_registry is not None
-    header = (glue_schema(str(UUID(int=0))) if glue else confluent_schema(0)).header
-    tables = {}
-    for key, table in plan.tables.items():
-        encoders = tuple(
-            each.with_headers(dict.fromkeys(each.schemas(Op.INSERT), header))
-            if isinstance(each, RegisteredRows)
-            else each
-            for each in table.encoders
-        )
-        tables[key] = replace(table, encoders=encoders)
-    return replace(plan, tables=tables)
 
 
 def needed_by(batch: pa.RecordBatch, table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
