@@ -65,12 +65,17 @@ class RegistrySchemas:
             if answer.status == 404:
                 reason, remedy = "has no such schema", OTHER_SCHEMAS
             raise DecodeError(f"the schema registry {reason}", remedy=remedy, status=answer.status, **place)
-        content: object = answer.json()
-        text = content.get("schema") if isinstance(content, dict) else None
-        if not isinstance(text, str):
+        text = _schema_in(answer.json())
+        if text is None:
             remedy = "Give the URL of a registry that has the API of Confluent's"
             raise DecodeError("the schema registry's answer has no schema in it", remedy=remedy, **place)
         return text
+
+
+def _schema_in(content: object) -> str | None:
+    """Read an answer, which may repeat a login, where no frame of an error keeps it."""
+    text = content.get("schema") if isinstance(content, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def schema_text(source: SchemaSource, number: SchemaId) -> str:
