@@ -164,11 +164,13 @@ class ConfluentRegistry:
         answer = self._transport.ask("GET", "/schemas/types", {"Accept": ACCEPT}, subject=subject)
         if answer.status in (401, 403):
             raise self._error(f"answered {answer.status}", answer, subject)
-        if not _of_a_registry(answer.json()):
+        content = answer.json()
+        if not (isinstance(content, list) or (isinstance(content, dict) and "error_code" in content)):  # of an old one
             raise self._error("does not answer as a registry", answer, subject, _REMEDIES[404])
 
     def _number(self, answer: Answer, subject: str) -> int:
-        number = _id_in(answer.json())
+        content = answer.json()
+        number = content.get("id") if isinstance(content, dict) else None
         if type(number) is int and 0 < number <= _LARGEST_ID:
             return number
         raise self._error("answered without the id of a schema", answer, subject, "Is there a schema registry?")
@@ -180,15 +182,3 @@ class ConfluentRegistry:
             subject=subject,
             status=answer.status,
         )
-
-
-def _of_a_registry(content: object) -> bool:
-    """Return whether this is an answer to ``GET /schemas/types``.
-
-    A registry that is too old for the request refuses it in Confluent's form.
-    """
-    return isinstance(content, list) or (isinstance(content, dict) and "error_code" in content)
-
-
-def _id_in(content: object) -> object:
-    return content.get("id") if isinstance(content, dict) else None

@@ -306,7 +306,6 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _wait_s(retry_after: str) -> float:
-    """Return the seconds that a header asks for, as a number or a date, at most the longest wait."""
     with contextlib.suppress(ValueError, OverflowError):
         is_number = retry_after.isdecimal()
         seconds = float(retry_after) if is_number else parsedate_to_datetime(retry_after).timestamp() - time.time()
@@ -315,7 +314,6 @@ def _wait_s(retry_after: str) -> float:
 
 
 def _content(answer: httpx.Response) -> bytes:
-    """Read a body up to the limit."""
     content = bytearray()
     for chunk in answer.iter_raw(_CHUNK):
         content += chunk

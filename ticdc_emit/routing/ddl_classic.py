@@ -189,7 +189,6 @@ def _info(event: DdlEvent) -> TableInfo:
 
 
 def _with_before(event: DdlEvent, before: TableInfo | None) -> DdlEvent:
-    """Return the event with the previous version that the changefeed knows."""
     return event if before is event.pre_table_info else replace(event, pre_table_info=before)
 
 

@@ -86,7 +86,8 @@ class EventFilters:
             tables = TableFilter.parse(entry.matcher, case_sensitive=sensitive, option=f"{_OPTION}[{index}].matcher")
             types = frozenset(_ALIASES.get(event, event) for event in entry.ignore_event)
             try:
-                text = _pattern(entry.ignore_sql)
+                sources = entry.ignore_sql  # joined without groups, as in TiCDC
+                text = compile_regexp("|".join(sources), ignore_case=True) if sources else None
             except GoRegexpError as fault:
                 if config.release.filtering.bad_ignore_sql == "refused":
                     raise _bad_pattern(entry, index, fault) from None
@@ -142,11 +143,6 @@ class EventFilters:
                     if op.value in rule.types or "all dml" in rule.types:
                         rules.setdefault(op, f"{rule.name}.ignore-event")
         return rules
-
-
-def _pattern(patterns: tuple[str, ...]) -> GoRegexp | None:
-    """Return one expression for all patterns, joined without groups, as in TiCDC."""
-    return compile_regexp("|".join(patterns), ignore_case=True) if patterns else None
 
 
 def _bad_pattern(entry: EventFilter, index: int, fault: GoRegexpError) -> ConfigError:
@@ -231,7 +227,6 @@ class FilterRules:
 
 
 def _searched(event: DdlEvent) -> str:
-    """Return the text of a DDL that event filters see."""
     return event.filter_text or event.query
 
 

@@ -79,7 +79,6 @@ def partitions_of(
 
 
 def _column_hashes(name: bytes, column: Column, values: pa.Array, switches: RoutingSwitches) -> Hashes:
-    """Return the contribution of one column to the hash of each row."""
     nulls = null_mask(values)
     places: npt.NDArray[np.int64] | None = None
     if pa.types.is_dictionary(values.type):
@@ -184,7 +183,6 @@ class PartitionRule:
         return next((index for index in table.indexes if key(index.name) == key(self.index)), None)
 
     def _indexed(self, table: TableInfo, switches: RoutingSwitches) -> list[tuple[str, Column]]:
-        """Return the columns of the index, with the names that are hashed."""
         index = self._find_index(table, switches)
         if index is None:
             raise _failed(f"index not found {_AT_ROW}, table: {_shown(table, switches)}, index: {self.index}", table)
@@ -193,7 +191,6 @@ class PartitionRule:
     def _listed(
         self, table: TableInfo, switches: RoutingSwitches, *, at_start: bool = False
     ) -> list[tuple[str, Column]]:
-        """Return the columns of the dispatcher, with their names in it."""
         key = _matching(switches)
         by_name = {key(column.name): column for column in table.columns}
         columns = []
@@ -223,7 +220,6 @@ _AT_START = "when verify the table"
 
 
 def _matching(switches: RoutingSwitches) -> Callable[[str], str]:
-    """Return what makes two names comparable."""
     return to_lower if switches.dispatcher_names == "any-case" else str
 
 

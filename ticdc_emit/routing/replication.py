@@ -161,7 +161,9 @@ class Replication:
         replicated: dict[tuple[str, str], TableHistory] = {}
         left_out: dict[tuple[str, str], tuple[LeftOut, ...]] = {}
         for key, history in histories.items():
-            replicated_as = [(since, self._as_replicated(info)) for since, info in history]
+            replicated_as = [
+                (since, None if info is None else self._instead.get(_version(info), info)) for since, info in history
+            ]
             versions = [(since, info, self._fate(info)) for since, info in replicated_as]
             unused = _columns(info for _, info, fate in versions if fate == _SKIPPED)
             versions = [each for each in versions if each[2] != _SKIPPED]
@@ -180,9 +182,6 @@ class Replication:
             if spans:
                 left_out[key] = spans
         return replicated, left_out
-
-    def _as_replicated(self, info: TableInfo | None) -> TableInfo | None:
-        return None if info is None else self._instead.get(_version(info), info)
 
     def _fate(self, info: TableInfo | None) -> str | None:
         """Return why a version has no rows in the changefeed; ``None`` if it has rows."""

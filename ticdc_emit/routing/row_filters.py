@@ -254,7 +254,6 @@ class TableExpression:
         return np.asarray(ignored.to_numpy(zero_copy_only=False), np.bool_)
 
     def _no_values(self, column: Column) -> pa.Array:
-        """Return no values, of the type of a column's accepted values."""
         try:
             return accept(column, pa.array([], pa.binary() if column.is_binary else pa.string()), Rendering(self.zone))
         except TypeError as fault:
@@ -295,12 +294,10 @@ def _cause(fault: Exception) -> str:
 
 
 def _values_of(image: Image, start: int, stop: int) -> Callable[[Column], pa.Array]:
-    """Return the values of some rows of an image by column."""
     return lambda column: image.values(column).slice(start, stop - start)
 
 
 def _holds_one(value: Value) -> Any:
-    """Return the rows whose datum has the integer 1."""
     if value.kind is Kind.INT and pa.types.is_boolean(value.data.type):
         return value.data
     if value.kind in (Kind.INT, Kind.LABEL):

@@ -65,7 +65,6 @@ class _Wildcards:
         return token == char or (self.ignore_case and token.casefold() == char.casefold())
 
     def _skipped(self, places: int, *, at_end: bool) -> int:
-        """Add the positions after tokens that need no character."""
         for place, token in enumerate(self.tokens):
             if places >> place & 1 and (token is _Mark.STAR or (token is _Mark.END and at_end)):
                 places |= 2 << place

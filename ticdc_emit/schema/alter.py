@@ -448,10 +448,6 @@ class TableAlterer:
         return Alteration(state, _ALTER_CHARSET)
 
 
-def _remove_ttl(spec: nodes.RemoveTtl, state: TableState) -> Alteration:
-    return Alteration(replace(state, ttl_column=""), "alter table no_ttl" if state.ttl_column else "")
-
-
 def _change_partitions(spec: nodes.AddPartitions | nodes.ChangePartitions, state: TableState) -> Alteration:
     return Alteration(*alter_partitions(state, spec))
 
@@ -499,7 +495,9 @@ _STEPS: dict[type, Callable[[Any, TableState], Alteration]] = {
     nodes.DropForeignKey: drop_foreign_key,
     nodes.RenameIndex: rename_index,
     nodes.SetIndexVisibility: set_visibility,
-    nodes.RemoveTtl: _remove_ttl,
+    nodes.RemoveTtl: lambda spec, state: Alteration(
+        replace(state, ttl_column=""), "alter table no_ttl" if state.ttl_column else ""
+    ),
     nodes.AddPartitions: _change_partitions,
     nodes.ChangePartitions: _change_partitions,
 }

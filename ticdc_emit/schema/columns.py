@@ -347,12 +347,10 @@ class _Builder:
         if column.generated:
             if default is not None or {"auto_increment", "on update"} & options.keys():
                 self._fail("a generated column takes no DEFAULT, AUTO_INCREMENT or ON UPDATE", "Leave them out")
-            if column.name.lower() in (name.lower() for name in self._generated_from()):
+            values = [option.value for option in self._definition.options if option.kind.startswith("generated")]
+            names = [each for value in values if isinstance(value, Expression) for each in named_columns(value.node)]
+            if column.name.lower() in map(str.lower, names):
                 self._fail("a generated column cannot refer to itself", "Use other columns")
-
-    def _generated_from(self) -> tuple[str, ...]:
-        values = (option.value for option in self._definition.options if option.kind.startswith("generated"))
-        return tuple(name for value in values if isinstance(value, Expression) for name in named_columns(value.node))
 
     def _with_stored_default(self, column: Column, default: Literal | DefaultExpression | None) -> Column:
         if default is None:

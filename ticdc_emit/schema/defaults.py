@@ -238,14 +238,13 @@ class Moment:
 
         Of two moments with the same local time it is the first one, as in TiDB.
         """
-        local = dt.datetime(*self._fields(), tzinfo=zone)
+        local = dt.datetime(
+            self.year, self.month, self.day, self.hour, self.minute, self.second, self.micro, tzinfo=zone
+        )
         utc = local.astimezone(dt.timezone.utc)
         if utc.astimezone(zone).replace(tzinfo=None) != local.replace(tzinfo=None):
             raise SkippedTimeError("the time falls into a daylight-saving gap")
         return _moment_of(utc.astimezone(target))
-
-    def _fields(self) -> tuple[int, int, int, int, int, int, int]:
-        return self.year, self.month, self.day, self.hour, self.minute, self.second, self.micro
 
 
 def time_zone_of(name: str) -> dt.tzinfo:
@@ -505,7 +504,9 @@ def _literal_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str |
     if kind is MySQLType.NEWDECIMAL:
         _check_decimal(text, column)
     elif kind is MySQLType.YEAR:
-        _check_year(text)
+        year = int(text) if _YEAR.fullmatch(text) else -1
+        if not (_MIN_YEAR <= year <= _MAX_YEAR or 0 <= year < 100):
+            raise ValueError(f"{shown(text)} is not a year of 1901 to 2155")
     elif kind in STRING_TYPES:
         return _text_default(text.encode(), column)
     return text
@@ -608,9 +609,3 @@ def _check_decimal(text: str, column: Column) -> None:
         raise ValueError("negative for an unsigned column")
     if number and number.adjusted() >= column.flen - column.decimal:
         raise ValueError(f"{shown(text)} is out of range")
-
-
-def _check_year(text: str) -> None:
-    year = int(text) if _YEAR.fullmatch(text) else -1
-    if not (_MIN_YEAR <= year <= _MAX_YEAR or 0 <= year < 100):
-        raise ValueError(f"{shown(text)} is not a year of 1901 to 2155")

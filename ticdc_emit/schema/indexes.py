@@ -53,7 +53,8 @@ def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, .
         if constraint.kind in ("primary", "foreign", "check") or constraint.name:
             named.append(constraint)
             continue
-        base = _base_name(constraint)
+        has_expression = any(part.expression is not None for part in constraint.keys)
+        base = _anonymous(constraint) if has_expression else constraint.keys[0].column
         name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
         while name.lower() in known_names:
             name, number = f"{base}_{number}", number + 1
@@ -84,12 +85,6 @@ def check_foreign_keys(keys: int) -> None:
         raise DdlError(f"a table has at most {_MAX_FOREIGN_KEYS} foreign keys", remedy="Leave some of them out")
 
 
-def _base_name(constraint: Constraint) -> str:
-    if any(part.expression is not None for part in constraint.keys):
-        return _anonymous(constraint)
-    return constraint.keys[0].column
-
-
 def _anonymous(constraint: Constraint) -> str:
     return _ANONYMOUS_VECTOR if constraint.kind == "columnar" else _ANONYMOUS_EXPRESSION
 
@@ -105,7 +100,7 @@ _DISTANCES = ("vec_l2_distance", "vec_cosine_distance")
 
 def add_primary_key(state: TableState, constraint: Constraint, *, clustered: bool) -> TableState:
     """Add the PRIMARY KEY: flags on its columns, and an index unless it is the integer row id."""
-    if _has_key(state):
+    if state.info.pk_is_handle or any(index.primary for index in state.info.indexes):
         raise DdlError("multiple primary keys defined", remedy="Keep one of them", position=constraint.offset)
     if any(part.expression is not None for part in constraint.keys):
         raise DdlError(
@@ -149,10 +144,6 @@ def flag_primary_key(state: TableState, constraint: Constraint) -> TableState:
             flags |= column.flags
             state = state.replace_column(column.name, replace(column, flags=flags))
     return state
-
-
-def _has_key(state: TableState) -> bool:
-    return state.info.pk_is_handle or any(index.primary for index in state.info.indexes)
 
 
 def add_secondary_index(state: TableState, constraint: Constraint) -> TableState:

@@ -15,7 +15,7 @@ from ticdc_emit.errors import DdlError, SchemaError, UnprintableDdlError
 from ticdc_emit.schema.alter import TableAlterer
 from ticdc_emit.schema.defaults import check_default_in_mode
 from ticdc_emit.schema.events import DdlEvent, GivenText, renamed_together
-from ticdc_emit.schema.model import Column, Partition, TableInfo
+from ticdc_emit.schema.model import Partition, TableInfo
 from ticdc_emit.schema.partitions import find_partition
 from ticdc_emit.schema.ranges import alter_spelled_out, create_spelled_out, has_interval
 from ticdc_emit.schema.store import AssignedIds, Database, IdSource, SchemaStore, TableState
@@ -62,7 +62,6 @@ class JobRecorder:
 
     @property
     def _current(self) -> str:
-        """The current database, with its name as created."""
         return self._store.database(self._schema).name if self._store.has_database(self._schema) else self._schema
 
     def _true_name(self, info: TableInfo) -> tuple[str, str]:
@@ -150,7 +149,6 @@ class JobRecorder:
         return state
 
     def _last_version(self) -> int:
-        """Return the version that the job gave its previous table: all tables of a job have the same one."""
         last = self._events[-1].table_info
         assert last is not None
         return last.version
@@ -170,7 +168,8 @@ class JobRecorder:
             table_id = self._ids.next_id()
         columns = info.columns
         if assigned.column_ids:
-            columns = tuple(_with_id(column, assigned) for column in columns)
+            ids = assigned.column_ids
+            columns = tuple(replace(column, id=ids.get(column.name, column.id)) for column in columns)
             state = replace(state, max_column_id=max(state.max_column_id, *(column.id for column in columns)))
         if given is not None:
             table_id = given
@@ -186,10 +185,6 @@ def canonical_text(statement: Node) -> str | UnprintableDdlError:
         return error
     except RecursionError:
         raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses") from None
-
-
-def _with_id(column: Column, assigned: AssignedIds) -> Column:
-    return replace(column, id=assigned.column_ids.get(column.name, column.id))
 
 
 _S = TypeVar("_S", statements.CreateTable, statements.AlterTable)

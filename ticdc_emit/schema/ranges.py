@@ -265,7 +265,6 @@ def _amount(node: Node) -> int:
 
 
 def _steps(kind: RangeKind, first: Bound, last: Bound, amount: int, unit: str) -> list[Bound]:
-    """Return first, first + amount ... last."""
     bounds: list[Bound] = []
     while not bounds or bounds[-1] < last:
         if len(bounds) > MAX_PARTITIONS:

@@ -281,8 +281,7 @@ class StorageFiles:
         return max(self._last_ddl.get(rows.table.id, 0), self._start_ts)
 
     def _write_rows(self, keys: Iterable[_Key]) -> None:
-        """Write a file for each of these, in the order of their paths."""
-        for key in sorted(keys, key=self._place):
+        for key in sorted(keys, key=lambda key: self._rows_folder(key, self._pending[key].table, key.version)[0]):
             pending = self._pending.pop(key)
             version = self._version_of_folder(key, pending)
             if version is None:
@@ -301,12 +300,7 @@ class StorageFiles:
             for path, parts in (index, data) if self._switches.order == "index-first" else (data, index):
                 self._folder.write(path, *parts)
 
-    def _place(self, key: _Key) -> str:
-        info = self._pending[key].table
-        return self._rows_folder(key, info, key.version)[0]
-
     def _rows_folder(self, key: _Key, info: TableInfo, version: int) -> tuple[str, str]:
-        """Return the folder of rows, and the date in it."""
         date = self._rules.date(self.now)
         separated = self._options.enable_partition_separator and not self._options.use_table_id_as_path
         separated = separated and bool(info.partitions)
@@ -352,7 +346,6 @@ class StorageFiles:
         return [version for version in alike if until is None or version < until]
 
     def _next_number(self, key: _Key, folder: str, date: str, names: FileNames) -> int:
-        """Return the number of the next file, and remember it."""
         last_date, last = self._numbers.get(key, (None, 0))
         if last_date is None or (last_date != date and self._dates_return):
             last = self._last_number(folder, names)
@@ -367,7 +360,6 @@ class StorageFiles:
         return number
 
     def _last_number(self, folder: str, names: FileNames) -> int:
-        """Return the number that the next file follows, as the index file says it."""
         index = joined(folder, names.index_file)
         if not self._folder.exists(index):
             return _FIRST - 1

@@ -121,7 +121,8 @@ class TableDefinition:
         ]
         if column.default is not None:
             members.append((b"ColumnDefault", quoted(column.default, GO_STD)))
-        precision, scale = _precision(column), _scale(column)
+        has_none = column.type in _WITHOUT_PRECISION or column.type is MySQLType.UNSPECIFIED
+        precision, scale = None if has_none else column.length, _scale(column)
         if precision is not None:
             members.append((b"ColumnPrecision", b'"%d"' % precision))
         if scale is not None:
@@ -178,11 +179,6 @@ def _marshalled(value: Any, depth: int) -> bytes:
     if isinstance(value, list):
         return _listed([_marshalled(each, depth + 1) for each in value], depth)
     return quoted(value, GO_STD) if isinstance(value, str) else json.dumps(value).encode()
-
-
-def _precision(column: Column) -> int | None:
-    kind = column.type
-    return None if kind in _WITHOUT_PRECISION or kind is MySQLType.UNSPECIFIED else column.length
 
 
 def _scale(column: Column) -> int | None:

@@ -140,7 +140,6 @@ def _arrow_schema(source: Any) -> pa.Schema:
 
 
 def _column_of_objects(source: Any) -> str | None:
-    """Return the first column of a frame of pandas or polars whose values have no type of Arrow."""
     import pyarrow as pa
 
     package = type(source).__module__.partition(".")[0]
@@ -210,7 +209,6 @@ def _table_of(changes: Any, name: str | None, keys: tuple[str, ...]) -> SourceTa
 
 
 def _spark_image(field: StructField) -> tuple[StructType, tuple[str, ...]] | None:
-    """Return the columns of an image that is a struct, and the key that its metadata names."""
     if type(field.dataType).__name__ != "StructType":
         return None
     return field.dataType, tuple((field.metadata or {}).get(KEYS, ()))

@@ -82,7 +82,9 @@ def arrow_type(kind: pa.DataType, *, column: str, table: str | None = None) -> T
         choice = moment_type(_FRACTION_DIGITS[kind.unit], is_instant=kind.tz is not None)
         return _with_unit(choice, kind.unit)
     if pa.types.is_time(kind):
-        return _with_unit(TypeChoice(_time(_FRACTION_DIGITS[kind.unit])), kind.unit)
+        return _with_unit(
+            TypeChoice(f"TIME({digits})" if (digits := _FRACTION_DIGITS[kind.unit]) else "TIME"), kind.unit
+        )
     if pa.types.is_duration(kind):
         return _with_unit(time_span_type(_FRACTION_DIGITS[kind.unit]), kind.unit)
     if _is_nested(kind):
@@ -106,23 +108,15 @@ def _bytes(width: int) -> TypeChoice:
     return TypeChoice(f"BINARY({width})" if width <= MAX_CHAR_LENGTH else f"VARBINARY({width})")
 
 
-def _time(digits: int) -> str:
-    return f"TIME({digits})" if digits else "TIME"
-
-
 def _with_unit(choice: TypeChoice, unit: str) -> TypeChoice:
-    """Return the choice with what nanoseconds assume."""
     if unit != "ns":
         return choice
     return choice._replace(assumption=f"{choice.assumption} It {MICROSECONDS}" if choice.assumption else MICROSECONDS)
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
-
-
 def _is_nested(kind: pa.DataType) -> bool:
-    return _is_list(kind) or pa.types.is_struct(kind) or pa.types.is_map(kind)
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list, pa.types.is_struct, pa.types.is_map)
+    return any(test(kind) for test in tests)
 
 
 def _text_in_json(kind: pa.DataType, column: str, table: str | None) -> Iterator[bool]:
@@ -155,7 +149,6 @@ _NOT_IN_JSON = (pa.types.is_duration, pa.types.is_interval, pa.types.is_run_end_
 
 
 def _stored(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values of a dictionary, and of the storage of an extension type."""
     if pa.types.is_dictionary(kind):
         return _stored(kind.value_type)
     return _stored(kind.storage_type) if isinstance(kind, pa.BaseExtensionType) else kind

@@ -137,13 +137,14 @@ def spark_column(of: StructField, *, table: str | None = None, type: str | None 
     choice = TypeChoice(type) if type is not None else char_or_varchar(str(metadata.get(CHAR_VARCHAR, "")))
     choice = choice or spark_type(of.dataType, column=of.name, table=table)
     default, note = _default(metadata.get("CURRENT_DEFAULT"), choice.text)
+    steps = [metadata[name] for name in ("delta.identity.step", "identity.step") if name in metadata]
     return SourceColumn(
         of.name,
         choice.text,
         nullable=of.nullable,
         default=default,
         comment=str(metadata.get("comment", "")),
-        auto_increment=_is_identity(metadata),
+        auto_increment=steps[:1] in ([1], ["1"]),
         assumption=" ".join(filter(None, (choice.assumption, note))),
     )
 
@@ -163,12 +164,6 @@ def _default(text: str | None, kind: str) -> tuple[str | None, str]:
         if given.upper() in ("CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP()", "NOW()") and kind == "DATETIME(6)":
             return "CURRENT_TIMESTAMP(6)", ""
     return None, no_default(given[:60])
-
-
-def _is_identity(metadata: Mapping[str, Any]) -> bool:
-    """Return whether values count up by one: Delta's identity columns, and those of Spark's own DDL."""
-    steps = [metadata[name] for name in ("delta.identity.step", "identity.step") if name in metadata]
-    return steps[:1] == [1] or steps[:1] == ["1"]
 
 
 def spark_table(
