@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from ticdc_emit.errors import JarsMissingError, MissingDependencyError
-from ticdc_emit.java import find_java
+from ticdc_emit.testing.java import find_java
 from ticdc_emit.testing.kraft import locked_jars
 
 __all__ = ["java_and_jars", "missing"]

@@ -6,8 +6,8 @@ import os
 import sys
 from typing import Any
 
-from ticdc_emit.java import java_env
 from ticdc_emit.spark import local_session as library_session
+from ticdc_emit.testing.java import java_env
 
 __all__ = ["ON_CONNECT", "local_session"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pyspark
 
-from ticdc_emit.java import java_env
 from ticdc_emit.testing.addresses import free_ports
+from ticdc_emit.testing.java import java_env
 from ticdc_emit.testing.kraft import ServerProcess
 from ticdc_emit.testing.running import Running
 

@@ -21,7 +21,7 @@ from standalone import StandaloneCluster  # noqa: E402
 
 from ticdc_emit.delivery.kafka_reader import read_topic  # noqa: E402
 from ticdc_emit.errors import DeliveryError  # noqa: E402
-from ticdc_emit.java import find_java, java_env  # noqa: E402
+from ticdc_emit.testing.java import find_java, java_env  # noqa: E402
 from ticdc_emit.testing.kraft import KraftBroker, kafka_jars  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.integration, pytest.mark.timeout(1200)]

@@ -20,8 +20,8 @@ from typing import Any
 
 from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.java import find_java
 from ticdc_emit.testing import EmbeddedRegistry
+from ticdc_emit.testing.java import find_java
 from ticdc_emit.testing.kraft import kafka_jars
 
 from .campaign import Stage, run_under_faults

@@ -10,7 +10,7 @@ import pytest
 
 from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.errors import JarsMissingError, MissingDependencyError
-from ticdc_emit.java import find_java
+from ticdc_emit.testing.java import find_java
 from ticdc_emit.testing.kraft import kafka_jars
 
 from .campaign import Stage

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from unpacking import unpack
 
-from ticdc_emit.java import short_lived_jvm
 from ticdc_emit.testing.addresses import free_ports
+from ticdc_emit.testing.java import short_lived_jvm
 from ticdc_emit.testing.kraft import ServerProcess
 
 __all__ = ["Apicurio", "ServerCertificate", "unpacked"]

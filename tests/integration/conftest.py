@@ -14,7 +14,7 @@ from missing_parts import java_and_jars, missing
 
 from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.errors import JarsMissingError, MissingDependencyError
-from ticdc_emit.java import find_java
+from ticdc_emit.testing.java import find_java
 from ticdc_emit.testing.kraft import KraftBroker, kafka_jars, locked_archive
 
 _MESSAGE_MAX_BYTES = 12 * 1024 * 1024

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ticdc_emit.java import short_lived_jvm
+from ticdc_emit.testing.java import short_lived_jvm
 
 __all__ = ["can_compile", "connected"]
 

@@ -23,7 +23,7 @@ from connect_json import can_compile
 from missing_parts import missing
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.java import find_java
+from ticdc_emit.testing.java import find_java
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

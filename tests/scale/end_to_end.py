@@ -28,9 +28,9 @@ from spark_json import connector_jars, send_as_json
 from benchmarks.end_to_end import EndToEnd, measure_end_to_end
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.java import find_java
 from ticdc_emit.spark import local_session
 from ticdc_emit.testing import EmbeddedRegistry
+from ticdc_emit.testing.java import find_java
 from ticdc_emit.testing.kraft import KraftBroker, kafka_jars
 
 PROTOCOLS = {

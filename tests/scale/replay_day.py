@@ -177,8 +177,8 @@ def differences(consumer: ReferenceConsumer, wanted: dict[Any, dict[Any, dict[st
 def main() -> int:
     from ticdc_emit.delivery.kafka import KafkaSink
     from ticdc_emit.delivery.kafka_reader import read_topic
-    from ticdc_emit.java import find_java
     from ticdc_emit.spark import local_session
+    from ticdc_emit.testing.java import find_java
     from ticdc_emit.testing.kraft import KraftBroker, kafka_jars
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])

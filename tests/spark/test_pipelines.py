@@ -22,8 +22,8 @@ from documented import ROOT, blocks_of
 from ticdc_emit import load_changefeed
 from ticdc_emit.delivery import sink_for
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.java import java_env
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
+from ticdc_emit.testing.java import java_env
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -22,7 +22,7 @@ from missing_parts import java_and_jars
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.java import java_env
+from ticdc_emit.testing.java import java_env
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND
 
 CATALYST = Path(__file__).parents[1] / "integration/consumers/auto_cdc"

@@ -11,9 +11,9 @@ from ticdc_emit.config import Protocol
 
 ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = (
-    ("errors", "exports", "json_depth"),
+    ("errors", "exports"),
     ("hints",),
-    ("java", "json_objects", "regexp", "temporary", "tso"),
+    ("tso",),
     ("sql",),
     ("schema",),
     ("config",),

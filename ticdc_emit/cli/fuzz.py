@@ -31,8 +31,8 @@ from ticdc_emit.cli.schema_sql import in_tidb_sql
 from ticdc_emit.config.document import read_document
 from ticdc_emit.errors import ConfigError, JsonError, shown
 from ticdc_emit.hints import counted
-from ticdc_emit.java import user_cache
-from ticdc_emit.json_objects import Members, json_line
+from ticdc_emit.testing.java import user_cache
+from ticdc_emit.traffic.json_objects import Members, json_line
 from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.traffic.scenarios.comparison import Difference
 

@@ -38,8 +38,8 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from ticdc_emit.config.secrets import foreign_text, mask_text
+from ticdc_emit.delivery.temporary import writing_temporary_files
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.temporary import writing_temporary_files
 
 FORMATS = ("parquet", "arrow", "csv", "json")
 STDIN = "-"

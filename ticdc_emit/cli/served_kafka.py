@@ -174,7 +174,7 @@ class ServedKafka:
 
     def _formatting_broker(self) -> KraftBroker:
         """Return a broker that formats its folder now; it is stopped with this object."""
-        from ticdc_emit.java import find_java
+        from ticdc_emit.testing.java import find_java
         from ticdc_emit.testing.kraft import KraftBroker, Listener, kafka_jars
 
         server = self.server

@@ -28,7 +28,7 @@ from ticdc_emit.cli.console import step
 from ticdc_emit.config import mask_text
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.java import short_lived_jvm
+from ticdc_emit.testing.java import short_lived_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import FEW, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.value_errors import read_each
-from ticdc_emit.json_depth import DEEPEST
+from ticdc_emit.sql.json_depth import DEEPEST
 from ticdc_emit.sql.json_document import Doubles, normalise
 
 _ZERO, _ONE, _EIGHT, _LOW_BITS = np.uint8(0x30), np.uint8(0x31), np.uint8(8), np.uint8(0x0F)

@@ -29,8 +29,8 @@ from ticdc_emit.delivery.base import (
     unknown_partition,
     unknown_topic,
 )
+from ticdc_emit.delivery.temporary import close_quietly, writing_temporary_files
 from ticdc_emit.errors import ConfigError, DeliveryError
-from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 try:
     import fcntl

@@ -71,8 +71,8 @@ from ticdc_emit.errors import (
     UnknownTopicError,
     shortened,
 )
-from ticdc_emit.json_depth import parsed
 from ticdc_emit.observe import ChangefeedMetrics
+from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.traffic.scenarios import scenarios
 
 logger = logging.getLogger(__name__)

@@ -29,7 +29,7 @@ import orjson
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.emulator.call_lock import Caller, caller
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.json_depth import parsed
+from ticdc_emit.sql.json_depth import parsed
 
 MOST_BODY_BYTES = 8 * 1024 * 1024
 MOST_AT_ONCE = 16

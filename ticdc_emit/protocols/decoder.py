@@ -25,12 +25,12 @@ import numpy as np
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import ConfigError, MissingDependencyError
-from ticdc_emit.json_depth import parsed
 from ticdc_emit.protocols.consumer_tables import Lookup, Tables
 from ticdc_emit.protocols.events import DecodeError, Event, Image, RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.json_depth import parsed
 
 Recognizer = Callable[[bytes | None, bytes | None], Any]
 Part: TypeAlias = "tuple[bytes | None, bytes | None]"

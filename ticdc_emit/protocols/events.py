@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from ticdc_emit.errors import SchemaError, TicdcEmitError
-from ticdc_emit.json_depth import parsed
+from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.tso import MAX_TSO, physical_ms
 
 MALFORMED = "Check that the protocol and its options are the changefeed's. If they are, the message is damaged"

@@ -27,7 +27,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from ticdc_emit.config.secrets import HTTP_LOGGERS, Secret, hide, hide_in_logs, hides_arguments, mask_uri, printable
 from ticdc_emit.errors import ConfigError, MissingDependencyError, RegistryError, RegistryUnreachableError
-from ticdc_emit.json_depth import parsed
+from ticdc_emit.sql.json_depth import parsed
 
 if TYPE_CHECKING:
     import httpx

@@ -20,12 +20,12 @@ from ticdc_emit.config.document import refused, warn_of_option
 from ticdc_emit.config.filters import EVENT_TYPES, STATEMENT_EVENTS
 from ticdc_emit.config.switches import FilterSwitches
 from ticdc_emit.errors import ConfigError, DdlError
-from ticdc_emit.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.routing.table_filter import TableFilter
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.actions import ACTIONS
 from ticdc_emit.sql.nodes.statements import RenameTables
+from ticdc_emit.sql.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.sql.script import parse_ddl
 from ticdc_emit.sql.words import to_lower
 

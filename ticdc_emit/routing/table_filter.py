@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 
 from ticdc_emit.config.document import refused
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.regexp import GoRegexp, GoRegexpError, compile_regexp
+from ticdc_emit.sql.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.sql.words import to_lower
 
 

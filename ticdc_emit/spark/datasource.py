@@ -34,6 +34,7 @@ from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed, mask_ur
 from ticdc_emit.config.load import LoadOptions
 from ticdc_emit.config.secrets import foreign_text, hide, hides_arguments, uri_secrets
 from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.temporary import OpenFile, own_folder
 from ticdc_emit.errors import (
     ConfigError,
     DeliveryError,
@@ -56,7 +57,6 @@ from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning, schema_of_c
 from ticdc_emit.spark.batch import check_changes
 from ticdc_emit.spark.frames import variants
 from ticdc_emit.spark.worker import with_offsets
-from ticdc_emit.temporary import OpenFile, own_folder
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

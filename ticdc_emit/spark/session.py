@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.java import batch_jvm, java_env, names_collector, short_lived_jvm
+from ticdc_emit.testing.java import batch_jvm, java_env, names_collector, short_lived_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,9 +135,9 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
 
     ``settings`` are Spark's, with ``_`` for ``.`` (``spark_sql_shuffle_partitions="4"``) or spelt as they are
     (``**{"spark.master": "local[2]"}``). A running session applies those that can still change. A session that starts
-    here gets :func:`~ticdc_emit.java.batch_jvm` as ``spark.driver.defaultJavaOptions``, unless the environment, a
-    ``spark-defaults.conf`` or ``spark.driver.extraJavaOptions`` of ``settings`` names another garbage collector. Raises
-    :class:`MissingDependencyError` without pyspark or Java.
+    here gets :func:`~ticdc_emit.testing.java.batch_jvm` as ``spark.driver.defaultJavaOptions``, unless the environment,
+    a ``spark-defaults.conf`` or ``spark.driver.extraJavaOptions`` of ``settings`` names another garbage collector.
+    Raises :class:`MissingDependencyError` without pyspark or Java.
     """
     require_pyspark()
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ticdc_emit.errors import shown
-from ticdc_emit.json_depth import DEEPEST, check_depth, too_deep
+from ticdc_emit.sql.json_depth import DEEPEST, check_depth, too_deep
 
 _MOST_DIGITS = 21  # characters of an integer in TiDB's JSON, including the sign
 

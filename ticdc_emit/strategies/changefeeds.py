@@ -26,8 +26,8 @@ from ticdc_emit.config.protocols import (
     spec_of,
 )
 from ticdc_emit.errors import ConfigError, StrategyError
-from ticdc_emit.json_objects import VERSION, Json, Members, json_line
 from ticdc_emit.strategies.columns import known_names
+from ticdc_emit.traffic.json_objects import VERSION, Json, Members, json_line
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

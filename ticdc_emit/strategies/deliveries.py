@@ -18,7 +18,6 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.errors import StrategyError
-from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
 from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.registry.base import MemoryRegistry
@@ -26,6 +25,7 @@ from ticdc_emit.strategies.changefeeds import FeedOptions, changefeeds
 from ticdc_emit.strategies.columns import names
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.json_objects import VERSION, Json, Members, encoded, json_line
 
 __all__ = ["Delivery", "deliveries", "redelivered"]
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError
-from ticdc_emit.json_depth import parsed
 from ticdc_emit.registry.confluent import CONTENT_TYPE, compact_json
+from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.testing.addresses import LOOPBACK, address_text, reached_here
 from ticdc_emit.testing.running import Running
 

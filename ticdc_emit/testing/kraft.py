@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from ticdc_emit.config.document import toml_document
 from ticdc_emit.errors import JarsMissingError, ServerError
 from ticdc_emit.hints import names
-from ticdc_emit.java import short_lived_jvm, user_cache
 from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, free_ports
+from ticdc_emit.testing.java import short_lived_jvm, user_cache
 from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:

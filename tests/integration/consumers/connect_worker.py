@@ -8,8 +8,8 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ticdc_emit.java import short_lived_jvm
 from ticdc_emit.testing.addresses import free_ports
+from ticdc_emit.testing.java import short_lived_jvm
 from ticdc_emit.testing.kraft import ServerProcess
 
 __all__ = ["ConnectWorker", "properties"]

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ticdc_emit.java import short_lived_jvm
+from ticdc_emit.testing.java import short_lived_jvm
 
 __all__ = ["FLINK", "Change", "FlinkError", "folded", "run_sql", "sql_command", "typed"]
 

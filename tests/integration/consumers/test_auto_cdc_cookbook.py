@@ -29,8 +29,8 @@ from page_blocks import page_block
 from ticdc_emit import load_changefeed
 from ticdc_emit.delivery import sink_for
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.java import java_env
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
+from ticdc_emit.testing.java import java_env
 from ticdc_emit.traffic import History
 
 HERE = Path(__file__).parent

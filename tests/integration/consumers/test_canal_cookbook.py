@@ -16,7 +16,7 @@ from missing_parts import java_and_jars, missing
 from page_blocks import KAFKA, page_block
 from wire_values import canal, shaped
 
-from ticdc_emit.java import short_lived_jvm
+from ticdc_emit.testing.java import short_lived_jvm
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

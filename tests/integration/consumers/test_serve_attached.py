@@ -22,8 +22,8 @@ from missing_parts import java_and_jars, missing
 
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import DeliveryError
-from ticdc_emit.java import short_lived_jvm
 from ticdc_emit.testing.addresses import free_ports, require_free_port
+from ticdc_emit.testing.java import short_lived_jvm
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -24,7 +24,7 @@ from missing_parts import java_and_jars
 from page_blocks import KAFKA, REGISTRY, page_block
 from wire_values import Shape, avro, canal, debezium, shaped
 
-from ticdc_emit.java import java_env
+from ticdc_emit.testing.java import java_env
 
 pyspark = pytest.importorskip("pyspark")
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]

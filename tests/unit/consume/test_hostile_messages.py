@@ -19,13 +19,13 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.json_depth import DEEPEST, parsed
 from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
 from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.decoder import decompress, read_claim
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.simple.decoder import SimpleReader
+from ticdc_emit.sql.json_depth import DEEPEST, parsed
 
 READERS: dict[str, Callable[..., Any]] = {
     "canal-json": CanalJsonReader,

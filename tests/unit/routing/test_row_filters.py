@@ -311,7 +311,7 @@ def test_trim_takes_linear_time() -> None:
 
 
 def test_regexp_over_values_needs_re2(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ticdc_emit import regexp
+    from ticdc_emit.sql import regexp
 
     monkeypatch.setitem(sys.modules, "re2", None)
     regexp._compiled.cache_clear()

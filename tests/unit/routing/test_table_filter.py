@@ -10,10 +10,10 @@ from contextlib import suppress
 
 import pytest
 
-from ticdc_emit import regexp
 from ticdc_emit.errors import ConfigError, MissingDependencyError
-from ticdc_emit.regexp import compile_regexp
 from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter, _end_of_regexp
+from ticdc_emit.sql import regexp
+from ticdc_emit.sql.regexp import compile_regexp
 from ticdc_emit.sql.words import to_lower
 
 

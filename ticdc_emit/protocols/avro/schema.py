@@ -17,13 +17,13 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 
-from ticdc_emit.json_depth import parsed
 from ticdc_emit.protocols.canonical_text import Convert, raw_text
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.registered_avro import check_field, only_type, plain_type, record_of
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.sql.types import (
     TYPES,
     ColumnFlag,

@@ -16,7 +16,6 @@ from typing import Any
 
 import orjson
 
-from ticdc_emit.json_depth import check_depth
 from ticdc_emit.protocols.canonical_text import (
     BINARY_TYPES,
     Convert,
@@ -41,6 +40,7 @@ from ticdc_emit.protocols.events import (
     tso,
 )
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.json_depth import check_depth
 from ticdc_emit.sql.types import LABEL_TYPES, MySQLType
 
 _JSON = json.JSONDecoder()

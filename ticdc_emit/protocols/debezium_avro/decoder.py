@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from ticdc_emit.json_depth import parsed
 from ticdc_emit.protocols.canonical_text import Convert, converted, decimal_of_scale, raw_text
 from ticdc_emit.protocols.consumer_tables import LearnedTables, Lookup, Outcome, TableRows, Tables
 from ticdc_emit.protocols.debezium_avro.schema import DECIMAL, ENVELOPE, ddl_schemas, watermark_schemas
@@ -47,6 +46,7 @@ from ticdc_emit.protocols.registered_avro import (
 )
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.sql.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, MOMENT_TYPES, ColumnFlag, MySQLType
 
 _KEY, _VALUE = "Key", "Envelope"

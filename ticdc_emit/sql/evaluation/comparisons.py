@@ -20,7 +20,6 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.regexp import GoRegexpError, compile_regexp
 from ticdc_emit.sql.evaluation.arithmetic import align_decimals
 from ticdc_emit.sql.evaluation.dates import comparable_dates, parse_duration
 from ticdc_emit.sql.evaluation.documents import compare_json, to_json
@@ -44,6 +43,7 @@ from ticdc_emit.sql.evaluation.values import (
     to_text,
 )
 from ticdc_emit.sql.inference.operands import Coercibility
+from ticdc_emit.sql.regexp import GoRegexpError, compile_regexp
 from ticdc_emit.sql.types import MySQLType, full_year
 
 # -- comparisons -------------------------------------------------------------------------------------------------------

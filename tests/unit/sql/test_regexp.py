@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from ticdc_emit import regexp
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.regexp import GoRegexpError, compile_regexp
+from ticdc_emit.sql import regexp
+from ticdc_emit.sql.regexp import GoRegexpError, compile_regexp
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from ticdc_emit.errors import JsonError, shown
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.json_depth import parsed
+from ticdc_emit.sql.json_depth import parsed
 
 VERSION = 1
 """The only version of each object so far."""

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.java import batch_jvm, find_java, java_env, java_version, short_lived_jvm
+from ticdc_emit.testing.java import batch_jvm, find_java, java_env, java_version, short_lived_jvm
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")
 
