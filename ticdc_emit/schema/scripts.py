@@ -14,6 +14,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
@@ -208,7 +209,7 @@ class _Script:
         self.text, self.dialect, self.schema = text, dialect, schema
         self.tables: dict[Name, _Table] = {}
         self._reader = Dialect.get_or_raise(dialect)
-        self._types: dict[Name, TypeChoice | _Column] = {}
+        self._types: dict[Name, tuple[TypeChoice, _Column | None]] = {}
         self._skipped: Counter[str] = Counter()
         self._without_columns: list[str] = []
         self._start = 0
@@ -302,7 +303,9 @@ class _Script:
             case exp.Create(), "TABLE" if re.match(r"CREATE\s+(DOMAIN|TYPE)\b", self._statement, re.IGNORECASE):
                 made = _Table("", "", 0)  # rewritten
                 self._element(made, tree.this.expressions[0])
-                self._types[self._key(tree.this.this)] = made.columns["domain"]
+                for column in made.columns.values():
+                    with suppress(UnsupportedTypeError):
+                        self._types[self._key(tree.this.this)] = self._choice(column), column
             case exp.Create(), "TABLE":
                 return self._create_table(tree)
             case exp.Create(), "TYPE":
@@ -564,7 +567,7 @@ class _Script:
     def _create_type(self, tree: exp.Create) -> None:
         made, target = tree.expression, tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
         is_enum = isinstance(made, exp.DataType) and made.this is exp.DType.ENUM
-        self._types[self._key(target)] = enum_type(made) if is_enum else TypeChoice("JSON", JSON_VALUE)
+        self._types[self._key(target)] = enum_type(made) if is_enum else TypeChoice("JSON", JSON_VALUE), None
 
     # -- the result --------------------------------------------------------------------------------------------------
 
@@ -624,10 +627,10 @@ class _Script:
         if column.type is None:
             notes.append(f"{shown} is left out, because {column.generated} has no equal in TiDB.")
             return None
-        domain = self._type_of(column.type)
-        own = [column, domain] if isinstance(domain, _Column) else [column]
+        _, domain = self._type_of(column.type) or (None, None)
+        own = [column, domain] if domain is not None else [column]
         try:
-            choice = self._choice(column.type)
+            choice = self._choice(column)
         except UnsupportedTypeError as error:
             message = f"Column `{column.name}`: {error.message}"
             remedy = f"{error.remedy}, or leave the column out"
@@ -656,8 +659,8 @@ class _Script:
                 made = replace(made, default=found)
         return made
 
-    def _type_of(self, kind: exp.DataType) -> TypeChoice | _Column | None:
-        """Return a type of the script."""
+    def _type_of(self, kind: exp.DataType) -> tuple[TypeChoice, _Column | None] | None:
+        """Return a type of the script, and the options of a domain."""
         named = kind.args.get("kind")
         if not isinstance(named, exp.Expr):
             return None
@@ -666,13 +669,10 @@ class _Script:
         known = [each for each in self._types if each[1] == name]
         return self._types[(schema, name) if (schema, name) in known else known[0]] if known else None
 
-    def _choice(self, kind: exp.DataType) -> TypeChoice:
-        match self._type_of(kind):
-            case _Column(type=inner) if inner is not None:
-                return self._choice(inner)
-            case TypeChoice() as choice:
-                return choice
-        return tidb_type(kind, self.dialect)
+    def _choice(self, column: _Column) -> TypeChoice:
+        assert column.type is not None
+        found = self._type_of(column.type)
+        return tidb_type(column.type, self.dialect) if found is None else found[0]
 
     def assumptions(self) -> Iterator[str]:
         """Yield sentences about the script as a whole."""

@@ -105,6 +105,16 @@ def test_a_type_becomes_the_one_that_holds_its_values(dialect: str, kind: str, e
     assert source_schema(f"CREATE TABLE t (c {kind})", dialect).tables[0].columns[0].type == expected
 
 
+def test_what_is_nested_deeply_ends() -> None:
+    script = f"CREATE TABLE t (a int, b int GENERATED ALWAYS AS ({'+'.join(['a'] * 5000)}) STORED)"
+    assert source_schema(script, "postgres").tables[0].columns[1].generated == ""
+    script = f"CREATE TABLE t (a int DEFAULT {'(' * 5000}1{')' * 5000})"
+    with pytest.raises(DdlError, match="does not read"):
+        schema_sql(script, "postgres")
+    with pytest.raises(UnsupportedTypeError):
+        schema_sql("CREATE DOMAIN d AS d; CREATE TABLE t (a d)", "postgres")
+
+
 _SPARK_TYPES = (
     "BooleanType ByteType ShortType IntegerType LongType FloatType DoubleType StringType BinaryType DateType "
     "TimestampType TimestampNTZType DayTimeIntervalType VariantType"
