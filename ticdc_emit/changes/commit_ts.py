@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.errors import (
@@ -254,3 +255,18 @@ def _refuse_beyond(stamps: list[Any], table: str, column: str) -> None:
                 row={"position": rows[number]},
             ),
         )
+
+
+_UTC = pa.timestamp("us", "UTC")
+_ZONE = r":[0-9.]+(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
+
+
+def utc_timestamps(column: pa.Array) -> pa.Array:
+    """Return times in UTC: of a timestamp, or of text, with a zone or in UTC, whose further digits are cut off."""
+    if not pa.types.is_string(column.type):
+        return column.cast(_UTC, safe=False)
+    text = pc.replace_substring_regex(column, r"(\.[0-9]{6})[0-9]+", r"\1")
+    has_zone = pc.match_substring_regex(text, _ZONE)
+    nothing = pa.scalar(None, pa.string())
+    with_zone = pc.if_else(has_zone, text, nothing).cast(_UTC)
+    return pc.coalesce(with_zone, pc.if_else(has_zone, nothing, text).cast(pa.timestamp("us")).cast(_UTC))

@@ -22,9 +22,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS, GENERIC_NAMES
+from ticdc_emit.changes.commit_ts import utc_timestamps
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
 from ticdc_emit.cli.input_files import (
     FORMATS,
@@ -164,7 +164,6 @@ def _table(catalog: Catalog, table: str | None) -> TableInfo:
 
 
 _OF_CHANGES = CHANGE_COLUMNS - {*GENERIC_NAMES}
-_UTC = pa.timestamp("us", "UTC")
 
 
 def format_of(path: str, input_format: str | None) -> str:
@@ -324,7 +323,9 @@ class ChangeForm:
         return self._parsed(column, name, lambda values: values.cast(pa.int64()), "a whole number of 64 bits", "digits")
 
     def _moments(self, column: pa.Array, name: str) -> pa.Array:
-        return self._parsed(column, name, _timestamps, "a time", "2024-05-25 05:09:30.123456+00:00; by default in UTC")
+        return self._parsed(
+            column, name, utc_timestamps, "a time", "2024-05-25 05:09:30.123456+00:00; by default in UTC"
+        )
 
     def _parsed(
         self, column: pa.Array, name: str, parse: Callable[[pa.Array], pa.Array], what: str, example: str
@@ -345,33 +346,29 @@ class ChangeForm:
             raise
 
 
-_ZONE = r":[0-9.]+(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
-
-
-def _timestamps(column: pa.Array) -> pa.Array:
-    """Return times in UTC: of a timestamp, or of text, with a zone or in UTC, whose further digits are cut off."""
-    if not pa.types.is_string(column.type):
-        return column.cast(_UTC, safe=False)
-    text = pc.replace_substring_regex(column, r"(\.[0-9]{6})[0-9]+", r"\1")
-    has_zone = pc.match_substring_regex(text, _ZONE)
-    nothing = pa.scalar(None, pa.string())
-    with_zone = pc.if_else(has_zone, text, nothing).cast(_UTC)
-    return pc.coalesce(with_zone, pc.if_else(has_zone, nothing, text).cast(pa.timestamp("us")).cast(_UTC))
-
-
 def changes_here(files: InputFiles, form: ChangeForm, most_rows: int) -> pa.Table | None:
     """Return the changes in files; ``None`` if there are more than ``most_rows``. Raises the errors of the form."""
+    batches = batches_here(files, form.file_format, most_rows, nested=form.nested)
+    if batches is None:
+        return None
+    form.check(unified([batch.schema for batch in batches]))
+    return pa.Table.from_batches(list(map(form.changes, batches)))
+
+
+def batches_here(
+    files: InputFiles, file_format: str, most_rows: int, *, nested: bool = False
+) -> list[pa.RecordBatch] | None:
+    """Return the rows of files, all with the columns of all; ``None`` if there are more than ``most_rows``."""
     batches: list[pa.RecordBatch] = []
     rows = 0
     for file in files.files:
-        for batch in files.read(file.whole, form.file_format, nested=form.nested):
+        for batch in files.read(file.whole, file_format, nested=nested):
             rows += batch.num_rows
             if rows > most_rows:
                 return None
             batches.append(batch)
     schema = unified([batch.schema for batch in batches])
-    form.check(schema)
-    return pa.Table.from_batches([form.changes(_aligned(batch, schema)) for batch in batches])
+    return [_aligned(batch, schema) for batch in batches]
 
 
 def _aligned(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, step, warn_of_nothing
-from ticdc_emit.cli.input_files import check_readable, columns_of, find_files
+from ticdc_emit.cli.emit import batches_here
+from ticdc_emit.cli.input_files import FORMATS, InputFiles, check_readable, columns_of, find_files
 from ticdc_emit.cli.schema_sql import schema_of_file, text_of_file
-from ticdc_emit.cli.session import local_spark
+from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, local_spark
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.cli.table_sql import key_names
-from ticdc_emit.config import mask_uri
+from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.plan.ddl import catalog_for
@@ -27,6 +31,7 @@ from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.frames.any_frame import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form
 from ticdc_emit.spark.row_changes import operation_of, refusing_rows
+from ticdc_emit.spark.sink import TicdcSink
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay import (
     backfilled,
@@ -39,6 +44,8 @@ from ticdc_emit.traffic.replay import (
 from ticdc_emit.traffic.replay.column_history import schema_history
 from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment, time_or_number
 from ticdc_emit.traffic.replay.feed_reader import feed_of_versions, versions_between
+from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport
+from ticdc_emit.traffic.replay.small_history import operations_here, snapshot_here, snapshots_here, validity_here
 from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source, unknown_format
 from ticdc_emit.traffic.replay.table_history import changes_of_versions
 from ticdc_emit.traffic.replay.table_versions import VersionedTable, versioned_table
@@ -48,7 +55,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ticdc_emit.cli.app import Replay
-    from ticdc_emit.traffic.replay import ReplayReport
 
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -97,6 +103,7 @@ def run(options: Replay) -> int:
 
     # what is wrong without looking into the data is said before Spark, which takes seconds to start
     versions = {} if catalog is None else versions_in(catalog)
+    found: dict[str, tuple[str | None, InputFiles | None]] = {}
     for option, paths in (("table", sources), ("before", befores)):
         for name, path in paths.items():
             source_format = options.format or format_of(path)
@@ -108,6 +115,13 @@ def run(options: Replay) -> int:
             columns = columns_of(files, source_format) if option == "table" else None
             if columns is not None:
                 _check_columns(options, columns, name)
+            found[name] = source_format, files
+    is_plain = options.ddl is None and options.state_uri is None and options.speed is None and width is None
+    if catalog is not None and is_plain and not (befores or spark_settings):
+        began = time.monotonic()
+        here = histories_here(found, options, versions)
+        if here is not None:
+            return _send_here(here, changefeed, catalog, options, began)
     with ExitStack() as stack:
         with step("starting Spark", quiet=options.as_json):
             spark = stack.enter_context(local_spark("replay", settings=spark_settings))
@@ -147,13 +161,89 @@ def run(options: Replay) -> int:
                 on_slice=() if options.as_json else lambda done: say(str(done)),
             )
         except DuplicateChangeError as error:
-            if options.mode == "snapshot":
-                error.remedy += ". For a series of snapshots, use --mode snapshots with --time-column"
-            raise
+            raise _with_series_named(error, options) from None
     if report.finished and not report.first_slice:
         warn_of_nothing(report.total)
     print_report(report, options)
     return 0 if report.finished else stop.exit_code()
+
+
+_HERE = ("snapshot", "snapshots", "validity", "operations")
+
+
+def histories_here(
+    sources: Mapping[str, tuple[str | None, InputFiles | None]], options: Replay, versions: Mapping[str, Versions]
+) -> dict[str, pa.Table] | None:
+    """Return the row changes of small local files, made in this process; ``None`` where Spark is needed.
+
+    ``sources``: the format and the files of each table.
+    """
+    size = sum(math.inf if files is None else files.size for _, files in sources.values())
+    if options.mode not in _HERE or options.transaction or options.order_by or options.deleted_when:
+        return None
+    if size > MOST_BYTES_HERE:
+        return None
+    result = {}
+    for name, (file_format, files) in sources.items():
+        batches = None
+        if files is not None and file_format in FORMATS:
+            batches = batches_here(files, file_format, MOST_ROWS_HERE)
+        changes = None if not batches else _changes_here(pa.Table.from_batches(batches), options, versions[name], name)
+        if changes is None:
+            return None
+        result[name] = changes
+    return result
+
+
+def _changes_here(rows: pa.Table, options: Replay, versions: Versions, table: str) -> pa.Table | None:
+    _check_columns(options, rows.column_names, table)
+    names, at = _columns(rows.column_names, versions, table), options.time_column
+    keys = list(key_names(options.keys) or versions[0][1].handle_key_names)
+    unit: Any = options.time_unit
+    if options.mode == "snapshot":
+        return snapshot_here(rows, names, at or _moment(options.at), unit)
+    if not keys or not set(keys) <= set(rows.column_names):
+        return None
+    if options.mode == "validity":
+        start, end = options.valid_from or "valid_from", options.valid_to or "valid_to"
+        step = dt.timedelta(seconds=seconds_of(options.step or "0", "step"))
+        return validity_here(rows, names, keys, start, end, step, unit)
+    if at is None:
+        return None
+    if options.mode == "snapshots":
+        return snapshots_here(rows, names, keys, at, unit)
+    return operations_here(rows, names, keys, options.op or "op", at, unit, _meanings(options))
+
+
+def _send_here(
+    tables: dict[str, pa.Table], changefeed: ChangefeedConfig, catalog: Catalog, options: Replay, began: float
+) -> int:
+    if not options.as_json:
+        say(f"replaying {', '.join(tables)} to {mask_uri(options.sink_uri)}")
+    run_options = ("watermark_interval", "bad_rows", "bad_rows_path")
+    given: Any = {name: getattr(options, name) for name in run_options}
+    sink, ready = TicdcSink(changefeed, catalog, **given), time.monotonic()
+    try:
+        batch = sink.write(tables)
+    except DuplicateChangeError as error:
+        raise _with_series_named(error, options) from None
+    seconds = time.monotonic() - ready
+    report = ReplayReport.of_one(batch, seconds=seconds, prepare_seconds=ready - began)
+    if not options.as_json:
+        say(str(SliceReport(0, 1, None, batch, None)))
+    warn_of_nothing(report.total)
+    print_report(report, options)
+    return 0
+
+
+def _with_series_named(error: DuplicateChangeError, options: Replay) -> DuplicateChangeError:
+    if options.mode == "snapshot":
+        error.remedy += ". For a series of snapshots, use --mode snapshots with --time-column"
+    return error
+
+
+def _meanings(options: Replay) -> dict[str, str]:
+    return {word: meaning for word, _, meaning in (each.partition("=") for each in options.operations)}
 
 
 def seconds_of(text: str, option: str = "slice") -> float:
@@ -372,14 +462,17 @@ def history_of(
     keys = list(given or versions[0][1].handle_key_names)
     if not keys and options.mode != "snapshot":
         raise ConfigError("the table has no key", remedy="Name columns with --keys", option="keys", table=table)
-    names = _columns(df, versions, table)
+    names = _columns(df.columns, versions, table)
     if options.mode == "snapshot":
         return snapshot_inserts(df, moment, columns=names, unit=unit)
     base = None
     if before is not None:
         base = reader.rows(before)
         base = backfilled(
-            base.select(*map(quoted, _columns(base, versions, table))), versions, _BEFORE_ALL, zone=options.time_zone
+            base.select(*map(quoted, _columns(base.columns, versions, table))),
+            versions,
+            _BEFORE_ALL,
+            zone=options.time_zone,
         )
     if options.mode == "diff":
         if base is None:
@@ -394,7 +487,7 @@ def history_of(
             keys,
             start,
             end,
-            columns=_columns(rows, versions, table),
+            columns=_columns(rows.columns, versions, table),
             step=dt.timedelta(seconds=seconds_of(options.step or "0", "step")),
             deleted_when=options.deleted_when,
             overlaps=options.overlaps or "error",  # type: ignore[arg-type]  # checked there
@@ -406,7 +499,7 @@ def history_of(
         )
     rows = backfilled(df, versions, options.time_column, unit=unit, zone=options.time_zone)
     if options.mode == "snapshots":
-        names = _columns(rows, versions, table)
+        names = _columns(rows.columns, versions, table)
         return from_snapshots(rows, keys, options.time_column, columns=names, unit=unit)
     return from_operations(
         rows,
@@ -415,20 +508,20 @@ def history_of(
         options.time_column,
         order_by=options.order_by,
         base=base,
-        columns=_columns(rows, versions, table),
+        columns=_columns(rows.columns, versions, table),
         transaction=options.transaction,
-        operations={word: meaning for word, _, meaning in (each.partition("=") for each in options.operations)},
+        operations=_meanings(options),
         unit=unit,
     )
 
 
-def _columns(df: DataFrame, versions: Versions, table: str) -> list[str]:
-    """Return the columns of ``df`` that any version of the table has."""
+def _columns(held: Sequence[str], versions: Versions, table: str) -> list[str]:
+    """Return the columns of a source that any version of the table has."""
     known = {column.name for _, info in versions for column in info.columns}
-    names = [name for name in df.columns if name in known]
+    names = [name for name in held if name in known]
     if not names:
-        hint = next(filter(None, (did_you_mean(name, df.columns) for name in known)), "")
+        hint = next(filter(None, (did_you_mean(name, held) for name in known)), "")
         raise MissingColumnError(
-            "the source has no column of the table", remedy=f"{hint}It has: {', '.join(df.columns)}", table=table
+            "the source has no column of the table", remedy=f"{hint}It has: {', '.join(held)}", table=table
         )
     return names

@@ -37,14 +37,9 @@ from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.delivery.temporary import close_quietly, writing_temporary_files
 from ticdc_emit.errors import TemporaryFileError, TicdcEmitError
 from ticdc_emit.pipeline.arrange.sort_key import commit_stamps, order_of
-from ticdc_emit.pipeline.bad_rows import BadRow
 from ticdc_emit.pipeline.encode.bad_rows import BadRow
 from ticdc_emit.pipeline.encode.error_json import error_as_json, error_from_json, unreadable
 from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, SortedRuns
-from ticdc_emit.pipeline.error_json import error_as_json, error_from_json, unreadable
-from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRuns
-from ticdc_emit.pipeline.sort_key import commit_stamps, order_of
-from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 CHUNK_SCHEMA = pa.schema(
     [

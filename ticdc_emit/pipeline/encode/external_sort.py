@@ -24,8 +24,6 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.buffers import order_of_pairs
 from ticdc_emit.delivery.temporary import close_quietly, writing_temporary_files
 from ticdc_emit.pipeline.arrange.sort_key import order_of, stamp_and_table, stamps_and_tables
-from ticdc_emit.pipeline.sort_key import order_of, stamp_and_table, stamps_and_tables
-from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 Places = npt.NDArray[np.int64]
 

@@ -85,6 +85,19 @@ class ReplayReport:
     prepare_seconds: float
     max_lag_seconds: float | None = None
 
+    @classmethod
+    def of_one(cls, batch: RunReport, *, seconds: float, prepare_seconds: float) -> ReplayReport:
+        """Return the report of a history that was sent as one batch."""
+        return cls(
+            total=RunTotal.of([batch]),
+            slices=1,
+            first_slice=0,
+            done_slices=1,
+            finished=True,
+            seconds=seconds,
+            prepare_seconds=prepare_seconds,
+        )
+
     @property
     def nothing_to_do(self) -> bool:
         """Whether earlier runs with the same ``state_uri`` delivered everything, and this one nothing."""
