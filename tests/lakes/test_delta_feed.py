@@ -246,26 +246,6 @@ def test_the_command_takes_some_versions(spark: Any, tmp_path: Path, mode: str) 
     ]
 
 
-def test_the_command(spark: Any, tmp_path: Path) -> None:
-    table = f"{tmp_path}/orders"
-    spark.sql(
-        f"CREATE TABLE delta.`{table}` (id int, n int) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)"
-    )
-    spark.sql(f"INSERT INTO delta.`{table}` VALUES (1, 1), (2, 2)")
-    spark.sql(f"UPDATE delta.`{table}` SET n = 3 WHERE id = 1")
-    (tmp_path / "schema.sql").write_text("create table lake.orders (id int primary key, n int)")
-    out = tmp_path / "out"
-    options = Replay(
-        schema=tmp_path / "schema.sql",
-        tables=[f"lake.orders={table}"],
-        sink_uri=f"jsonl://{out}?protocol=canal-json&partition-num=1",
-        mode="changes",
-    )
-    assert options.run() == 0
-    found = [json.loads(message.value or b"") for message in read_files(out)]
-    assert [each["type"] for each in found] == ["INSERT", "INSERT", "UPDATE"]
-
-
 def test_the_page(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     clear("orders")
     shared: dict[str, Any] = {}

@@ -21,7 +21,7 @@ from ticdc_emit.errors import (
     MissingColumnError,
     UnsupportedTypeError,
 )
-from ticdc_emit.spark import TicdcSink, change_feed, encode
+from ticdc_emit.spark import TicdcSink, change_feed
 from ticdc_emit.spark.change_feed import feed_refused, rising
 from ticdc_emit.spark.row_changes import refusing_rows
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, tso_from_datetime
@@ -206,16 +206,6 @@ def test_a_replay_sends_a_commit_as_a_transaction(spark: Any, source: str) -> No
         (ts(2), "INSERT", "4"),
         (ts(3), "DELETE", "4"),
     ]
-
-
-def test_messages_of_a_feed_are_those_of_its_changes(spark: Any) -> None:
-    uri = "memory://feed?protocol=canal-json&partition-num=1"
-    from_feed, from_rows = (
-        encode(rows, uri, TABLE, table="shop.stock").orderBy("commit_ts", "key", "value").collect()
-        for rows in (delta(spark), from_changes(delta(spark), "id"))
-    )
-    assert from_feed == from_rows
-    assert len(from_feed) == 10
 
 
 @pytest.mark.parametrize(("commit", "word"), [(0, "insert"), (1, "insert"), (1, "delete"), (3, "delete")])

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import random
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -126,31 +124,6 @@ def test_a_data_frame_by_its_time_may_be_empty(spark: Any) -> None:
         ("u", 5),
         ("u", None),
     ]
-
-
-def test_random_series_are_their_pairwise_differences(spark: Any) -> None:
-    random.seed(7)
-    held: dict[tuple[int, str], float | None] = {}
-    versions: dict[int, dict[tuple[int, str], float | None]] = {}
-    for number in sorted(random.sample(range(20), 8)):
-        for _ in range(60):
-            key = random.randrange(60), random.choice("ab")
-            if random.random() < 0.4:
-                held.pop(key, None)
-            else:
-                held[key] = random.choice([None, 0.0, -0.0, 1.5])
-        versions[number] = {} if random.random() < 0.2 else dict(held)
-    frames = {
-        number: stock(spark, *((*key, amount) for key, amount in rows.items())) for number, rows in versions.items()
-    }
-    numbers = list(frames)
-    pairs = snapshot_inserts(frames[numbers[0]], day(numbers[0])).selectExpr("op", "commit_ts", "null before", "after")
-    for before, after in pairwise(numbers):
-        pairs = pairs.unionByName(snapshot_diff(frames[before], frames[after], ["id", "place"], day(after)))
-    expected = changes_of(pairs)
-    series = {day(number): frame for number, frame in frames.items()}
-    assert changes_of(from_snapshots(series, ["place", "id"])) == expected
-    assert len(expected) > 200
 
 
 def test_the_series_goes_out_as_transactions(spark: Any) -> None:
