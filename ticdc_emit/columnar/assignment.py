@@ -26,6 +26,7 @@ from ticdc_emit.errors import shown
 from ticdc_emit.schema.defaults import (
     Moment,
     SkippedTimeError,
+    duration_text,
     enum_label,
     fixed_float,
     float_text,
@@ -446,16 +447,7 @@ def _text(column: Column, value: Value, item: Any) -> str | bytes:
     return _characters(column, raw)
 
 
-def duration_text(micros: int, fsp: int) -> str:
-    """Return microseconds as a TIME."""
-    size = abs(micros)
-    text = f"{size // 3_600_000_000:02}:{size // 60_000_000 % 60:02}:{size // 1_000_000 % 60:02}"
-    fraction = f".{size % 1_000_000:06}"[: fsp + 1] if fsp > 0 else ""
-    return ("-" if micros < 0 else "") + text + fraction
-
-
 def _most_bytes(column: Column) -> int:
-    """Return the limit of a TEXT or BLOB."""
     limit = TYPES[column.type].length
     return limit if column.flen < 0 else min(column.flen, limit)
 

@@ -293,7 +293,9 @@ def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
     return _choices(numbers.indices, [zigzag_bytes(number) for number in known.to_pylist()], union)
 
 
-def refuse_enum_zero(column: Column, numbers: pa.Array) -> None:
+def refuse_enum_zero(
+    column: Column, numbers: pa.Array, *, reason: str = "the ENUM's number is 0, which has no label"
+) -> None:
     """Raise :class:`ValueRefused` for the ENUM value 0, MySQL's mark of an invalid value, which has no label."""
     if column.type is not MySQLType.ENUM:
         return
@@ -302,7 +304,7 @@ def refuse_enum_zero(column: Column, numbers: pa.Array) -> None:
         return
     plain = numbers.dictionary_decode() if pa.types.is_dictionary(numbers.type) else numbers
     zero = np.asarray(pc.equal(plain, 0).fill_null(False).to_numpy(zero_copy_only=False))
-    refuse_any(zero, "the ENUM's number is 0, which has no label", "Give one of the column's labels")
+    refuse_any(zero, reason, "Give one of the column's labels")
 
 
 def bit_pieces(values: pa.Array, union: Union | None = None, *, width: int | None = None) -> list[Piece]:
@@ -354,14 +356,12 @@ def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
 
 
 def _signed_bytes(values: pa.Array) -> bytes:
-    """Return the unscaled number of the only decimal."""
     number = int.from_bytes(_words(values).tobytes(), "little", signed=True)
     magnitude = number if number >= 0 else ~number
     return number.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
 
 
 def _words(values: pa.Array) -> npt.NDArray[np.int64]:
-    """Return the 64-bit words of decimals, the lowest first."""
     width = values.type.bit_width // 64
     data = values.buffers()[1]
     if data is None:
@@ -370,7 +370,6 @@ def _words(values: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _wide_decimals(values: pa.Array) -> pa.Array:
-    """Return length and bytes of decimals of more than one word, without redundant sign bytes."""
     words = _words(values)
     width = words.shape[1] * 8
     cells = words.view(np.uint8).reshape(len(values), width)[:, ::-1]

@@ -27,7 +27,6 @@ _PADDING = ord("=")
 
 @lru_cache(maxsize=4)
 def _latin1_table(writer: JsonWriter) -> pa.Array:
-    """Return the escaped characters of the bytes 0..255."""
     return escape_text(pa.array([chr(code) for code in range(256)], pa.string()), writer)
 
 
@@ -148,8 +147,9 @@ def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
     """Return each element quoted by Go and escaped by ``writer``, without the quotes around it; nulls stay null."""
     parts = text_buffers(data)
     if len(data) <= FEW and len(parts.data) <= _FEW_BYTES:
-        held = data.to_pylist()
-        return pa.array([None if each is None else _by_itself(each, writer) for each in held], pa.string())
+        texts = _texts(writer)
+        held = (None if each is None else each.decode(errors="surrogateescape") for each in data.to_pylist())
+        return pa.array([each and each.translate(texts) for each in held], pa.string())
     has_characters = len(parts.data) and int(parts.data.max()) >= _TWO_BYTES
     places = _places(parts.offsets, parts.data) if has_characters else parts.data
     if np.count_nonzero(parts.data < _PRINTABLE) > _CONTROLS_OF_TEXT * len(parts.data):
@@ -178,7 +178,6 @@ def _overlaid(places: npt.NDArray[Any], writer: JsonWriter) -> tuple[npt.NDArray
 
 
 def _places(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
-    """Return for each byte the index of its text in the table."""
     follows = np.concatenate((data, _BEHIND)).view(np.int8) < _FOLLOWS
     follows[offsets] = False  # with these bytes elements begin, and a character is inside of one
     places = data.astype(np.uint16)
@@ -202,13 +201,11 @@ def _places(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> npt.
 
 
 def _put_three(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int32]) -> None:
-    """Put the places of characters of three bytes in those of their bytes."""
     places[starts] = codes + _CHARACTERS - (codes >= _AFTER_THEM) * (_AFTER_THEM - _SURROGATES)
     places[starts + 1] = places[starts + 2] = _NOTHING
 
 
 def _put_four(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int32]) -> None:
-    """Put the places of characters of four bytes in those of their bytes."""
     numbers: Any = slice(None)
     if len(codes) > _MANY:
         codes, numbers = np.unique(codes, return_inverse=True)
@@ -218,14 +215,9 @@ def _put_four(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], cod
 
 @lru_cache(maxsize=4096)
 def _places_of_four(code: int) -> tuple[int, ...]:
-    """Return the places of the bytes of a character of four."""
     if _is_printed(code):
         return tuple(_AS_IT_IS + byte for byte in chr(code).encode())
     return _BEGINNINGS + (code >> 16), _DIGITS + (code >> 8 & 0xFF), _DIGITS + (code & 0xFF), _NOTHING
-
-
-def _by_itself(element: bytes, writer: JsonWriter) -> str:
-    return element.decode(errors="surrogateescape").translate(_texts(writer))
 
 
 class _Texts(dict[int, str]):
@@ -259,7 +251,6 @@ def _table(writer: JsonWriter) -> pa.Array:
 
 @lru_cache(maxsize=4)
 def _words(writer: JsonWriter) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
-    """Return the lengths of the table's texts, which are shorter than a word, and their words."""
     parts = text_buffers(_table(writer))
     cells = np.zeros((len(parts.lengths), _WORD.itemsize), np.uint8)
     cells[np.arange(_WORD.itemsize) < parts.lengths[:, None]] = parts.data
@@ -286,7 +277,6 @@ def _is_printed(code: int) -> bool:
 
 @cache
 def _differing() -> dict[int, bool]:
-    """Return whether each character is printed that some Unicode sees otherwise."""
     printed: dict[int, bool] = {}
     for ranges, whether in ((_PRINTED, True), (_NOT_PRINTED, False)):
         for first, _, last in (part.partition("-") for part in ranges.split()):

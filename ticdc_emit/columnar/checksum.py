@@ -60,7 +60,6 @@ def _parts(column: Column, values: pa.Array, zone: str) -> Iterator[pa.Array]:
 
 
 def _fixed(values: pa.Array, width: int) -> pa.Array:
-    """Return the little-endian bytes of fixed-width values."""
     ends = np.arange(0, (len(values) + 1) * width, width, dtype=np.int32)
     return from_bytes(ends, fixed_values(values, np.dtype((np.void, width))).view(np.uint8), like=values, binary=True)
 

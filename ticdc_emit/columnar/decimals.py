@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, longest, null_mask
 from ticdc_emit.columnar.floats import PRECISIONS, floats_to_decimal_text, number_text
-from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
+from ticdc_emit.columnar.value_errors import read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.decimal_text import decimal_text
@@ -35,16 +35,12 @@ def decimal_type(column: Column) -> pa.DataType:
 
 
 def accept_decimal(column: Column, array: pa.Array) -> pa.Array:
-    """Return the values at the column's precision and scale; :class:`ValueRefused` where digits would be lost."""
+    """Return the values at the column's precision and scale; ``ValueRefused`` where digits would be lost."""
     kind = decimal_type(column)
     values = array if array.type == kind else _converted(array, kind)
     if column.unsigned:
-        zero = pa.scalar(Decimal(0), kind)
-        negative = pc.less(values, zero)
-        if pc.any(negative).as_py():
-            index = pc.index(negative, True).as_py()
-            bad = np.asarray(negative.fill_null(False).to_numpy(zero_copy_only=False))
-            raise ValueRefused(index, f"{values[index].as_py()} is negative", bad=bad)
+        negative = pc.less(values, pa.scalar(Decimal(0), kind)).fill_null(False)
+        refuse_any(np.asarray(negative), lambda index: f"{values[index].as_py()} is negative")
     _refuse_overflow(values, kind)
     return values
 
@@ -98,8 +94,7 @@ def _refuse_overflow(values: pa.Array, kind: pa.DataType) -> None:
     words = np.frombuffer(values.buffers()[1], np.int64, len(values) * 2, values.offset * 16)
     low, high = words[0::2], words[1::2]
     bad = (high != low >> 63) | (np.abs(low) >= 10**kind.precision)
-    nulls = null_mask(values)
-    refuse_any(bad if nulls is None else bad & ~nulls, "the value has more digits")
+    refuse_any(bad, "the value has more digits", nulls=null_mask(values))
 
 
 def decimal_as_double(values: pa.Array) -> pa.Array:

@@ -11,6 +11,7 @@ Rule sources: semantics 2.4 (type table); reference ``pingcap/tiflow: pkg/sink/c
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from functools import cache
 from typing import Literal, TypeAlias
 
@@ -84,7 +85,6 @@ def _refuse_partly_zero(texts: pa.Array) -> None:
 
 
 def _dates(texts: pa.Array, years: Years) -> pa.Array:
-    """Return compact texts with a four-digit year where they begin with a calendar day, else null."""
     if _has_zero_part(texts):
         texts = compact(pc.if_else(pc.match_substring(texts, _ZERO_PART), pa.scalar(None, pa.string()), texts))
     if years == "as-given" or not _has_zeros(texts, _CENTURY):
@@ -175,7 +175,8 @@ def zoned_text(
         moved = compact(moved)
     if len(texts) <= FEW:
         pairs = zip(texts.to_pylist(), moved.to_pylist(), strict=True)
-        return pa.array([None if text is None else _zoned(text, to) + end for text, to in pairs], pa.string())
+        moments = ((text, EARLIEST_ZONED if text and text < _FIRST_TIMESTAMP else to) for text, to in pairs)
+        return pa.array([text and to.replace(" ", "T") + end for text, to in moments], pa.string())
     parts = text_buffers(moved)
     width = int(parts.lengths.max(initial=0))  # of every text
     if not width:
@@ -200,12 +201,7 @@ def _zoned_as_given(column: Column, texts: pa.Array, zone: str, end: str) -> pa.
     return pc.binary_join_element_wise(moved, end, "")
 
 
-def _zoned(text: str, moved: str) -> str:
-    return EARLIEST_ZONED if text < _FIRST_TIMESTAMP else moved.replace(" ", "T")
-
-
 def _any_early(texts: pa.Array, width: int) -> bool:
-    """Whether a text's year may be that of the first TIMESTAMP, or before."""
     data = text_buffers(texts).data
     years = np.ndarray(len(data) // width, ">u4", data, 0, width)
     return bool(years.min() <= int.from_bytes(_FIRST_TIMESTAMP[:4].encode(), "big"))
@@ -231,24 +227,20 @@ def commit_times(stamps: pa.Array) -> pa.Array:
 
 def tso_text(column: Column, stamps: pa.Array) -> pa.Array:
     """Return the decimal text of TSOs."""
-    distinct, places = _runs(stamps)
-    text = to_text(distinct)
-    return text if places is None else text.take(places)
+    return _by_runs(stamps, to_text)
 
 
 def tso_ms_text(column: Column, stamps: pa.Array) -> pa.Array:
     """Return the physical time of TSOs as decimal text."""
-    distinct, places = _runs(stamps)
-    text = to_text(commit_times(distinct))
-    return text if places is None else text.take(places)
+    return _by_runs(stamps, lambda distinct: to_text(commit_times(distinct)))
 
 
-def _runs(stamps: pa.Array) -> tuple[pa.Array, pa.Array | None]:
-    """Return the distinct TSOs of neighbours and each row's index into them; ``None`` if sharing does not pay."""
+def _by_runs(stamps: pa.Array, show: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Return what ``show`` makes of TSOs, made once for equal neighbours where that pays."""
     numbers = stamps.to_numpy()
     if len(numbers) < 2:
-        return stamps, None
+        return show(stamps)
     starts = np.append(True, numbers[1:] != numbers[:-1])
     if np.count_nonzero(starts) > _SHARED * len(starts):
-        return stamps, None
-    return pa.array(numbers[starts]), pa.array(np.cumsum(starts, dtype=np.int32) - 1)
+        return show(stamps)
+    return show(pa.array(numbers[starts])).take(pa.array(np.cumsum(starts, dtype=np.int32) - 1))

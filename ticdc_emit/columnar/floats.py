@@ -290,7 +290,6 @@ def _without_zeros(raw: bytes) -> bytes:
 
 
 def _positional(number: np.floating[Any]) -> str:
-    """Return the fixed-notation text of one number."""
     if number.dtype == np.float32 and abs(number) == _GO_TIE:
         return _GO_TIE_TEXT if number > 0 else "-" + _GO_TIE_TEXT
     return np.format_float_positional(number, unique=True, trim="-")

@@ -25,7 +25,7 @@ from ticdc_emit.columnar.buffers import (
     to_text,
 )
 from ticdc_emit.columnar.floats import floats_to_integers, printed_numbers
-from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
+from ticdc_emit.columnar.value_errors import read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import integer_range
@@ -56,9 +56,7 @@ def accept_year(array: pa.Array) -> pa.Array:
     values = parse_integers(floats_to_integers(array), unsigned=False, bounds=(0, 2155))
     _within(values, 0, 2155)
     years = np.asarray(pc.fill_null(values, 0))
-    early = (years > 0) & (years < 1901)
-    if early.any():
-        raise ValueRefused(int(early.argmax()), f"{years[early][0]} is neither 0 nor in 1901..2155", bad=early)
+    refuse_any((years > 0) & (years < 1901), lambda index: f"{years[index]} is neither 0 nor in 1901..2155")
     return values
 
 
@@ -121,8 +119,8 @@ def _within(
         bad |= numbers < low
     if high is not None:
         bad |= numbers > high
-    index = int(bad.argmax())
-    raise ValueRefused(index, _outside(values[index].as_py(), shown_bounds or (low, high)), bad=bad)
+    refuse_any(bad, lambda index: _outside(values[index].as_py(), shown_bounds or (low, high)))
+    return values
 
 
 def _outside(value: object, bounds: tuple[int | None, int | None]) -> str:
@@ -138,14 +136,10 @@ def _from_decimal(array: pa.Array, target: pa.DataType, bounds: tuple[int, int])
     words = np.frombuffer(array.buffers()[1], np.uint64, len(array) * 2, array.offset * 16)
     low, high = words[0::2], words[1::2]
     nulls = null_mask(array)
-    fits: npt.NDArray[np.bool_] = high == 0
+    beyond: npt.NDArray[np.bool_] = high != 0
     if target == pa.int64():
-        fits = (high.view(np.int64) == (low.view(np.int64) >> 63)).astype(np.bool_)
-    if nulls is not None:
-        fits |= nulls
-    if not fits.all():
-        index = int((~fits).argmax())
-        raise ValueRefused(index, _outside(array[index].as_py(), bounds), bad=~fits)
+        beyond = (high.view(np.int64) != (low.view(np.int64) >> 63)).astype(np.bool_)
+    refuse_any(beyond, lambda index: _outside(array[index].as_py(), bounds), nulls=nulls)
     values = np.ascontiguousarray(low if target == pa.uint64() else low.view(np.int64))
     return pa.array(values, mask=nulls)
 

@@ -123,7 +123,6 @@ def _in_utc(kind: pa.DataType, is_key: bool) -> pa.DataType:
 
 
 def _plain(kind: pa.DataType, is_key: bool) -> pa.DataType:
-    """Return a type of numbers, booleans, text or bytes, which keys are not, that shows the values."""
     if pa.types.is_dictionary(kind):
         return _plain(kind.value_type, is_key)
     if isinstance(kind, pa.BaseExtensionType):

@@ -102,7 +102,6 @@ def elements_of(pieces: Iterable[Piece], count: int) -> list[pa.Array]:
 
 
 def _fragments(pieces: Sequence[Piece], count: int) -> list[Fragment]:
-    """Return the pieces, the cells among them packed."""
     fragments: list[Fragment] = [piece for piece in pieces if not isinstance(piece, PackedField)]
     if len(fragments) == len(pieces):
         return fragments
@@ -114,7 +113,6 @@ def _fragments(pieces: Sequence[Piece], count: int) -> list[Fragment]:
 
 
 def _only(piece: Piece) -> bytes:
-    """Return the bytes of a piece in the only row."""
     if isinstance(piece, bytes):
         return piece
     if isinstance(piece, PackedField):
@@ -216,7 +214,6 @@ def _whole(cells: Sequence[PackedField], count: int) -> Fragment:
 
 
 def _squeezed(cells: Sequence[PackedField], count: int) -> pa.Array:
-    """Return what the rows use of each cell."""
     width = sum(cell.width for cell in cells)
     offsets = np.zeros(count + 1, np.int32)
     lengths = np.full(count, sum(_length(cell) for cell in cells if isinstance(cell.length, int)), np.int32)
@@ -246,7 +243,6 @@ def _side_by_side(columns: Sequence[npt.NDArray[Any]], count: int) -> npt.NDArra
 
 
 def _overlapping(rows: npt.NDArray[np.void], offsets: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
-    """Return the rows at these offsets, each over what is too much of the one before it."""
     size = int(offsets[-1])
     data = np.empty(size + rows.itemsize, np.uint8)
     _field(data, rows.dtype, 0, size + 1, 1)[offsets[:-1].astype(np.intp)] = rows

@@ -49,10 +49,7 @@ def accept_text(column: Column, array: pa.Array) -> pa.Array:
 
 
 def _refuse_longer(lengths: npt.NDArray[np.int32], limit: int, unit: str) -> None:
-    longer = lengths > limit
-    if longer.any():
-        index = int(longer.argmax())
-        raise ValueRefused(index, f"the value has {lengths[index]} {unit}, more than {limit}", bad=longer)
+    refuse_any(lengths > limit, lambda index: f"the value has {lengths[index]} {unit}, more than {limit}")
 
 
 def _characters(text: pa.Array, *, are_valid: bool) -> npt.NDArray[np.int32]:
@@ -121,13 +118,11 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
         wrong = np.asarray(sizes) != column.flen
         if not column.nullable:  # stored by an INSERT without the column, if the SQL mode permits
             wrong &= np.asarray(sizes) != 0
-        nulls = null_mask(lists)
-        if nulls is not None:
-            wrong &= ~nulls
-        if wrong.any():
-            index = int(wrong.argmax())
-            dimensions = np.asarray(sizes)[index]
-            raise ValueRefused(index, f"the vector has {dimensions} dimensions, not {column.flen}", bad=wrong)
+        refuse_any(
+            wrong,
+            lambda index: f"the vector has {sizes[index]} dimensions, not {column.flen}",
+            nulls=null_mask(lists),
+        )
     offsets = np.zeros(len(lists) + 1, np.int32)
     np.cumsum(np.asarray(sizes), out=offsets[1:])
     texts = pa.ListArray.from_arrays(pa.array(offsets), fixed_text(items))
@@ -198,11 +193,11 @@ def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:
             unknown[place] = str(fault.args[0])
     if unknown:
         codes = np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1))
-        bad = np.isin(codes, list(unknown))
-        if bad.any():  # a dictionary may have values that no row uses
-            index = int(bad.argmax())
-            remedy = "Give one of the column's labels, or its number"
-            raise ValueRefused(index, unknown[int(codes[index])], remedy, bad)
+        refuse_any(  # a dictionary may have values that no row uses
+            np.isin(codes, list(unknown)),
+            lambda index: unknown[int(codes[index])],
+            "Give one of the column's labels, or its number",
+        )
     return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(numbers, pa.uint64()))
 
 
@@ -244,7 +239,6 @@ def _checked_numbers(column: Column, numbers: pa.Array) -> pa.Array:
     limit = len(column.elems) if column.type == MySQLType.ENUM else (1 << len(column.elems)) - 1
     greatest = pc.max(numbers).as_py()
     if greatest is not None and greatest > limit:
-        bad = np.asarray(pc.greater(numbers, pa.scalar(limit, pa.uint64())).fill_null(False).to_numpy(False))
-        index = int(bad.argmax())
-        raise ValueRefused(index, f"{numbers[index]} is beyond the column's {len(column.elems)} labels", bad=bad)
+        bad = np.asarray(pc.greater(numbers, pa.scalar(limit, pa.uint64())).fill_null(False))
+        refuse_any(bad, lambda index: f"{numbers[index]} is beyond the column's {len(column.elems)} labels")
     return numbers

@@ -378,11 +378,11 @@ def in_utc(column: Column, texts: pa.Array, zone: str) -> pa.Array:
     local = np.asarray(clock.cast(pa.int64()).fill_null(0))
     shift = _offset_at(local - _offset_at(local, zone), zone)
     nulls = null_mask(clock)
-    skipped = _offset_at(local - shift, zone) != shift
     refuse_any(
-        skipped if nulls is None else skipped & ~nulls,
+        _offset_at(local - shift, zone) != shift,
         f"{column.name}: the clocks of {zone} skip this TIMESTAMP",
         "Give the moment in the changefeed's time zone, or as an instant",
+        nulls=nulls,
     )
     moved = pa.array(local - shift, pa.int64(), mask=nulls).cast(pa.timestamp("s")).cast(pa.string())
     if column.decimal > 0:

@@ -134,10 +134,22 @@ def read_each(
     return values
 
 
-def refuse_any(bad: npt.NDArray[np.bool_], reason: str, remedy: str = "") -> None:
-    """Raise :class:`ValueRefused` for the true elements of ``bad``."""
+def refuse_any(
+    bad: npt.NDArray[np.bool_],
+    reason: str | Callable[[int], str],
+    remedy: str = "",
+    *,
+    nulls: npt.NDArray[np.bool_] | None = None,
+) -> None:
+    """Raise :class:`ValueRefused` for the true elements of ``bad``, of which ``nulls`` are none.
+
+    ``reason``: also as a function of the first one's row number.
+    """
+    if nulls is not None:
+        bad = bad & ~nulls
     if bad.any():
-        raise ValueRefused(int(bad.argmax()), reason, remedy, bad)
+        index = int(bad.argmax())
+        raise ValueRefused(index, reason if isinstance(reason, str) else reason(index), remedy, bad)
 
 
 def user_type(column: Column) -> str:

@@ -87,12 +87,9 @@ def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
     try:
         return _accepted(column, array, how)
     except UnicodeDecodeError:  # text for a column that is not text, such as a number
-        raise _not_utf8(array) from None
-
-
-def _not_utf8(array: pa.Array) -> ValueRefused:
-    parts = text_buffers(as_text(array))
-    return ValueRefused(first_invalid_utf8(parts.offsets, parts.data) or 0, "the text is not valid UTF-8")
+        parts = text_buffers(as_text(array))
+        index = first_invalid_utf8(parts.offsets, parts.data) or 0
+        raise ValueRefused(index, "the text is not valid UTF-8") from None
 
 
 def _accepted(column: Column, array: pa.Array, how: Rendering) -> pa.Array:

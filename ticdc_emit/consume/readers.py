@@ -11,14 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import cast
+from types import ModuleType
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocols import WRITTEN, Protocol
 from ticdc_emit.consume.storage_folder import StoredEvents
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, ReaderPackage, Recognizer
+from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
 
@@ -48,13 +48,15 @@ def reader_for(
         )
     if schemas is None and protocol.spec.registers_schemas:
         schemas = _own_registry(config)
-    reader = package_of(protocol).make_reader(ReaderInputs(config, schemas, claims, max_decompressed_bytes))
+    reader: EventReader = package_of(protocol).make_reader(
+        ReaderInputs(config, schemas, claims, max_decompressed_bytes)
+    )
     return reader if config.storage is None else StoredEvents(reader, protocol)
 
 
-def package_of(protocol: Protocol) -> ReaderPackage:
-    """Return the package that reads a protocol, which must have one."""
-    return cast("ReaderPackage", import_module(f"ticdc_emit.protocols.{protocol.spec.package}.decoder"))
+def package_of(protocol: Protocol) -> ModuleType:
+    """Return the module that reads a protocol, which must have one."""
+    return import_module(f"ticdc_emit.protocols.{protocol.spec.package}.decoder")
 
 
 def _own_registry(config: ChangefeedConfig) -> SchemaSource:
@@ -70,7 +72,6 @@ def _own_registry(config: ChangefeedConfig) -> SchemaSource:
 
 @cache
 def _recognizers() -> dict[str, list[Recognizer]]:
-    """Return functions that refuse messages of other protocols, by a protocol's name in options."""
     # frames first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro
     order = sorted(WRITTEN, key=lambda each: (not each.spec.packs_rows, not each.spec.registers_schemas))
     return {name: recognizers for each in order for name, recognizers in package_of(each).recognizers().items()}

@@ -20,7 +20,7 @@ from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Redelivery, RowKey, TableName
-from ticdc_emit.protocols.events import DdlEvent, DecodeError, Event, RowEvent, WatermarkEvent, as_decode_error
+from ticdc_emit.protocols.events import DdlEvent, DecodeError, RowEvent, WatermarkEvent, as_decode_error
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.row_versions import Row
@@ -114,7 +114,12 @@ class ReferenceConsumer:
             parts = self._reader.parts(message.key, message.value)
             events = [self._reader.read(key, value) for key, value in parts]
         for event in events:
-            self._receive(event, target)
+            if isinstance(event, RowEvent):
+                self._receive_row(event, target)
+            elif isinstance(event, WatermarkEvent):
+                self._receive_watermark(event.commit_ts, target)
+            elif isinstance(event, DdlEvent):
+                self._receive_ddl(event, target)
 
     def finish(self) -> None:
         """Apply everything that still waits for watermarks. No message will follow."""
@@ -137,17 +142,9 @@ class ReferenceConsumer:
             )
         self._known_partitions |= _partitions_of({topic: count})
 
-    def _receive(self, event: Event, target: Target) -> None:
-        if isinstance(event, RowEvent):
-            if self._check is not None:
-                self._check(event)
-            self._receive_row(event, target)
-        elif isinstance(event, WatermarkEvent):
-            self._receive_watermark(event.commit_ts, target)
-        elif isinstance(event, DdlEvent):
-            self._receive_ddl(event, target)
-
     def _receive_row(self, event: RowEvent, target: Target) -> None:
+        if self._check is not None:
+            self._check(event)
         commit = _commit_of(event)
         if commit is not None and self._is_repeated(event, commit, target):
             self.duplicates += 1

@@ -294,7 +294,6 @@ class FolderReader:
             yield _File(index.rows.table, joined(index.folder, names.name(number)), index.path, number)
 
     def _newest(self, files: Sequence[_File], count: int) -> Iterator[Message]:
-        """Yield the last messages of a table's files, of which no more are read than necessary."""
         kept: deque[Message] = deque()
         for each in reversed(files):
             if len(kept) < count:
@@ -316,7 +315,6 @@ class FolderReader:
             yield self._message(file.table, file.path, content)
 
     def _pass(self, file: _File, content: bytes) -> None:
-        """Remember that a file was read."""
         if file.number:
             self._progress.numbers[file.index] = max(file.number, self._progress.numbers.get(file.index, 0))
         else:
@@ -380,7 +378,6 @@ class StoredEvents(EventReader):
         return BootstrapEvent(schema, name, version, message=shown)
 
     def _refuse(self, path: str, content: bytes) -> None:
-        """Raise the error of a file that cannot be read."""
         if path.endswith(".index"):
             named = content.decode(errors="replace").strip()
             raise DecodeError(

@@ -171,7 +171,6 @@ class Verifier:
 def _invariants_of(
     config: ChangefeedConfig, reader: EventReader, claims: Callable[[str], bytes] | None
 ) -> tuple[Invariant, ...]:
-    """Return the invariants that the protocol's messages can break."""
     invariants: list[Invariant] = [
         KeyOrder(),
         Duplicates(),

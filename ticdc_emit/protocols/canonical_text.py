@@ -106,14 +106,6 @@ def moment_text(value: dt.datetime, fsp: int) -> str:
     return f"{value.year:04d}-{value.month:02d}-{value.day:02d} {text[: 9 + fsp] if fsp > 0 else text[:8]}"
 
 
-def clock_text(micros: int, fsp: int) -> str:
-    """Return the text of a TIME, given in microseconds."""
-    seconds, rest = divmod(abs(micros), 1_000_000)
-    fraction = f".{rest:06d}"[: fsp + 1] if fsp > 0 else ""
-    sign = "-" if micros < 0 else ""
-    return f"{sign}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
-
-
 def in_zone(text: str, shown_in: str, zone: str, fsp: int | None = None) -> str:
     """Return TIMESTAMP text in ``zone``; zero stays zero. ``fsp``: its fraction digits, by default those of the text.
 

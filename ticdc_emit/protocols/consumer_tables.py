@@ -228,7 +228,9 @@ class Tables:
         version = None if table is None else table.info
         if commit is not None and (table is None or commit <= table.since):
             version = self._version(event, commit)
-            table = None if version is None else self._with_id(version.id)
+            table = None
+            if version is not None:
+                table = next((each for each in self._tables.values() if each.info.id == version.id), None)
         if version is None:
             return Outcome.UNKNOWN
         if table is None:
@@ -249,9 +251,6 @@ class Tables:
             return self._catalog.at(event.schema, event.table, commit - 1)
         except UnknownTableError:
             return None
-
-    def _with_id(self, number: int) -> TableRows | None:
-        return next((table for table in self._tables.values() if table.info.id == number), None)
 
     def _carrier(self, before: TableInfo, after: TableInfo) -> Carrier:
         place = id(before), id(after)
@@ -366,7 +365,8 @@ class Tables:
             return
         carrier = Carrier(table.info, info, self._zone)
         rows = map(carrier.row, table.rows.values())
-        self._tables[name] = table.refilled(info, commit, rows, same_keys=_same_keys(table.info, info))
+        old_key, key = ([column.id for column in each.whole_handle_key] for each in (table.info, info))
+        self._tables[name] = table.refilled(info, commit, rows, same_keys=old_key == key)
 
     def _change_partitions(self, event: SchemaEvent, names: set[TableName], commit: int) -> None:
         """Apply DROP, TRUNCATE or EXCHANGE PARTITION, which would need the partition of each row."""
@@ -415,7 +415,3 @@ def _needed(event: RowEvent, table: TableRows, version: TableInfo) -> Image:
     if version is not table.info:
         return event.before
     return {name: event.before[name] for name in table.handle if name in event.before}
-
-
-def _same_keys(before: TableInfo, after: TableInfo) -> bool:
-    return [column.id for column in before.whole_handle_key] == [column.id for column in after.whole_handle_key]

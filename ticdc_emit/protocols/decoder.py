@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import base64
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -142,16 +142,6 @@ class EventReader(ABC):
     def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
         """Return the tables that a consumer of these messages keeps."""
         return Tables(catalog, self, zone, lookup)
-
-
-class ReaderPackage(Protocol):
-    """The ``decoder.py`` of a protocol."""
-
-    def make_reader(self, inputs: ReaderInputs) -> EventReader:
-        """Return the reader of a changefeed's messages."""
-
-    def recognizers(self) -> Mapping[str, list[Recognizer]]:
-        """Return for each form a function that accepts only its messages."""
 
 
 MAX_DECOMPRESSED_BYTES = 256 * 1024 * 1024

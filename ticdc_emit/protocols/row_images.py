@@ -16,7 +16,7 @@ from functools import cached_property, partial
 import pyarrow as pa
 
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.model import Changes
+from ticdc_emit.changes.model import Changes, Op
 from ticdc_emit.columnar.assemble import Laid, ObjectLayout, enclosed
 from ticdc_emit.columnar.avro import long_pieces, zigzag_bytes
 from ticdc_emit.columnar.epochs import commit_times
@@ -94,29 +94,19 @@ def refuse_values(image: Image, column: Column, check: Callable[[pa.Array], obje
         raise image.refusal(fault, values, check, partial(invalid_value, image, column)) from None
 
 
+def images_of(changes: Changes, reads_old: bool) -> list[Image]:
+    """Return the images that messages show: the current or last one, and that before an update if ``reads_old``."""
+    return [changes.current, changes.old] if changes.op is Op.UPDATE and reads_old else [changes.current]
+
+
 _MOSTLY = 0.5  # share of changed rows from which a column's both images are packed rather than gathered
-
-
-def value_pieces(image: Image, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
-    """Return what ``make`` makes of an image's column, ``form`` being its name: joined, where the rows are few."""
-    if not image.is_small:
-        return image.pieces(column, form, make)
-
-    def join(column: Column, values: pa.Array) -> pa.Array:
-        return join_pieces(make(column, values), len(values))
-
-    return [image.rendered(column, _joined_form(form), join)]
-
-
-def _joined_form(form: str) -> str:
-    return f"{form}, joined"
 
 
 class BinaryImages:
     """``form`` names the pieces that ``value`` makes; ``leads``: the bytes before each value, by column name."""
 
     def __init__(self, form: str, value: Pieces, leads: Mapping[str, bytes] | None = None) -> None:
-        self._form, self._joined_form = form, _joined_form(form)
+        self._form, self._joined_form = form, f"{form}, joined"
         self._value = value
         self._leads = {} if leads is None else leads
 
@@ -169,19 +159,11 @@ class BinaryImages:
 
 def commit_ts_pieces(changes: Changes) -> Sequence[Piece]:
     """Return the TSO of each change as a ``long``."""
-    return changes.commit_pieces("binary commit_ts", _stamps)
+    return changes.commit_pieces("binary commit_ts", lambda column, stamps: long_pieces(stamps))
 
 
 def build_time_pieces(changes: Changes) -> Sequence[Piece]:
     """Return the time, in ms, at which the messages are made; by default each change's commit time."""
     if changes.build_ts is not None:
         return [zigzag_bytes(changes.build_ts)]
-    return changes.commit_pieces("binary build times", _times)
-
-
-def _times(column: Column, stamps: pa.Array) -> list[Piece]:
-    return long_pieces(commit_times(stamps))
-
-
-def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
-    return long_pieces(stamps)
+    return changes.commit_pieces("binary build times", lambda column, stamps: long_pieces(commit_times(stamps)))

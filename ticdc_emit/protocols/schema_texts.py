@@ -10,21 +10,18 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-import numpy as np
+import pyarrow as pa
 
 from ticdc_emit.columnar.escape import GO_STD
+from ticdc_emit.columnar.floats import number_text
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.schema.model import TableInfo
 
-_EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21
-
 
 def float_text(value: float) -> str:
     """Return the shortest digits of a float64, with an exponent only for very small and very large values."""
-    if value and not _EXPONENT_BELOW <= abs(value) < _EXPONENT_FROM:
-        return repr(value).replace("e-0", "e-")
-    return str(np.format_float_positional(value, unique=True, trim="-"))
+    return str(number_text(pa.array([value], pa.float64()), exponent_digits=1)[0].as_py())
 
 
 def schema_text(value: Json) -> str:

@@ -349,6 +349,14 @@ def normalise_duration(text: str, fsp: int) -> str:
     return f"{sign}{total // 3600:02}:{total // 60 % 60:02}:{total % 60:02}{_fraction(micro, fsp)}"
 
 
+def duration_text(micros: int, fsp: int) -> str:
+    """Return microseconds as a TIME."""
+    seconds, rest = divmod(abs(micros), 1_000_000)
+    fraction = f".{rest:06}"[: fsp + 1] if fsp > 0 else ""
+    sign = "-" if micros < 0 else ""
+    return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
+
+
 def _duration_fields(parsed: re.Match[str]) -> tuple[int, int, int, str]:
     days, first, second, third, fraction = parsed.groups()
     if second is None and days is None:  # packed: HHMMSS, MMSS or SS

@@ -164,7 +164,6 @@ def _checksum_bytes(value: Any, parameters: Mapping[str, str], time_zone: str) -
 
 
 def _number(value: int | str) -> bytes:
-    """Return an integer, or the text of BIGINT UNSIGNED."""
     if isinstance(value, str) and not UNSIGNED.fullmatch(value):
         raise ValueError(f"{value!r} is not an unsigned number")
     return word(int(value))
@@ -248,7 +247,8 @@ class AvroReader(EventReader):
             stamp = int.from_bytes(value[1:], "big") if marked and value is not None else None
             time = None if stamp is None else stamp >> _PHYSICAL_BITS
             return RowEvent(database, table, "delete", stamp, key_fields, None, key_fields, time, message=message)
-        columns, extension = _parted(fields, schema)
+        columns = {field["name"]: fields[field["name"]] for field in column_fields(schema)}
+        extension = {name: value for name, value in fields.items() if name not in columns}
         before, op = extension.get(BEFORE), extension.get("_tidb_op")
         if op not in _OPS:
             raise DecodeError(f"{op!r} is not an op of Avro messages", part="value", field="_tidb_op")
@@ -322,12 +322,6 @@ def _known(text: str) -> _Known:
     parsed = fastavro_module().parse_schema(plain_schema(schema))
     before = before_schema(schema)
     return _Known(schema, parsed, decimal_scales(schema), {} if before is None else decimal_scales(before))
-
-
-def _parted(fields: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the columns and the extension fields after them."""
-    columns = {field["name"]: fields[field["name"]] for field in column_fields(schema)}
-    return columns, {name: value for name, value in fields.items() if name not in columns}
 
 
 def _converts_of(schema: Mapping[str, Any]) -> dict[str, Convert]:

@@ -7,6 +7,9 @@ before the change, which a delete has twice. Where a delete has a record of its 
 of a table version decides the schema of its values: all columns, or after a delete only those of the key, and then the
 values of inserts and updates have only these too. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
 pkg/sink/codec/avro/avro.go``.
+
+Releases differ (``config.switches.AvroSwitches``) in the columns of keys, the bytes of BIT, virtual columns, what a
+delete has, which schema is registered first and when, and which DEFAULT a schema shows or fails at.
 """
 
 from __future__ import annotations
@@ -61,7 +64,7 @@ from ticdc_emit.protocols.avro.schema import (
 )
 from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.protocols.names import escaped_label, sanitize
-from ticdc_emit.protocols.row_images import invalid_value, refuse_values, value_pieces
+from ticdc_emit.protocols.row_images import BinaryImages, images_of, invalid_value, refuse_values
 from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, float_text, schema_text
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
@@ -265,7 +268,8 @@ def _field(column: Column, options: CodecConfig, switches: AvroSwitches) -> str:
 
 
 def _type(column: Column, kind: AvroType) -> str:
-    parameters = {"tidb_type": _tidb_type(column)}
+    name = TYPES[column.type].avro_name or ("BLOB" if column.is_binary else "TEXT")
+    parameters = {"tidb_type": f"{name} UNSIGNED" if column.unsigned and column.type in INTEGER_TYPES else name}
     if column.type is MySQLType.BIT:
         parameters["length"] = str(column.length)
     if column.type in LABEL_TYPES:
@@ -275,11 +279,6 @@ def _type(column: Column, kind: AvroType) -> str:
     )
     shown = "bytes" if kind == "decimal" else kind
     return f'{{"type":"{shown}","connect.parameters":{schema_text(parameters)}{logical}}}'
-
-
-def _tidb_type(column: Column) -> str:
-    name = TYPES[column.type].avro_name or ("BLOB" if column.is_binary else "TEXT")
-    return f"{name} UNSIGNED" if column.unsigned and column.type in INTEGER_TYPES else name
 
 
 _FORM = "avro"
@@ -318,7 +317,6 @@ class AvroRows(RowsWithHeaders):
         return bool(key_columns(self.table, self.switches) or fails)
 
     def _has_value(self, op: Op) -> bool:
-        """Return whether messages of this kind have the values of all columns, in a registered schema."""
         return op is not Op.DELETE or self.options.avro_include_before_value
 
     @cached_property
@@ -443,9 +441,7 @@ class AvroRows(RowsWithHeaders):
             _ = checksums_of(changes)  # kept for the messages
         if has_value and _KEY_RECORD not in self.headers:
             self._refuse_virtual(changes)
-        images = [changes.current]
-        if self.reads_old and changes.op is Op.UPDATE:
-            images.append(changes.old)
+        images = images_of(changes, self.reads_old)
         for shown in self._value if has_value else self._key:
             if shown.column.type is MySQLType.ENUM and not shown.column.is_virtual:
                 for image in images:
@@ -513,7 +509,6 @@ class AvroRows(RowsWithHeaders):
         return Encoded(pa.nulls(count, pa.binary()), keys)
 
     def _with_before(self, changes: Changes, shown: list[Sequence[Piece]]) -> list[Sequence[Piece]]:
-        """Return the entries of a value and, for updates and deletes, those of the previous row."""
         if changes.op is Op.INSERT:
             return [*shown, [_NO_BEFORE]]
         self._refuse_borrowed(changes)
@@ -540,7 +535,7 @@ class AvroRows(RowsWithHeaders):
             return [bytes([shown.union.null])]
         make = partial(self._value_pieces, shown.kind, shown.union)
         try:
-            return value_pieces(image, shown.column, _FORM, make)
+            return BinaryImages(_FORM, make).entry(shown.column, image)
         except ValueRefused as fault:
             raise invalid_value(image, shown.column, fault, image.row_key(fault.index)) from None
 
@@ -579,7 +574,6 @@ class AvroRows(RowsWithHeaders):
 
 
 def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
-    """Return ``_tidb_commit_ts`` and ``_tidb_commit_physical_time``."""
     return [*long_pieces(stamps), *long_pieces(commit_times(stamps))]
 
 

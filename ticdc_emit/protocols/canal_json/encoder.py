@@ -6,6 +6,9 @@ keys are empty. Rule sources: semantics 2.6; "TiCDC Canal-JSON Protocol"; ``ping
 
 The Java type of an unsigned integer depends on the row's value: a value beyond the signed type of the same size takes
 the next larger Java type. MEDIUMINT is never promoted, and NULL keeps the base type.
+
+Releases differ (``config.switches.CanalJsonSwitches``) in ``mysqlType`` without columns, in ``pkNames``, ``old`` and
+updates under column selectors, in what ``only-output-updated-columns`` compares, and in texts that read ``null``.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.switches import CanalJsonSwitches, Defect
 from ticdc_emit.errors import ColumnSelectorError
+from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo, mysql_type_name, type_desc
@@ -74,6 +78,7 @@ def promotion(column: Column) -> Promotion | None:
 
 
 _FORM, _NULL_TEXT_FORM, _JAVA_TYPES = "canal-json", "canal-json, null for its text", "canal-json Java types"
+_WATERMARK = "TIDB_WATERMARK"
 _ROW_KEY_BYTES = 1024  # of a row key, but for its texts
 _BYTES_OF_KEY_CHARACTER = 6  # four bytes, in groups of nine for eight, in base64
 
@@ -124,9 +129,9 @@ class _Members:
         return self._object(tuple(names), b"," + constant if constant and names else constant)
 
     def _object(self, names: tuple[bytes, ...], last: bytes = b"") -> Members:
-        if self.switches.null_text == "null":
-            return Members(self.columns, names, _NULL_TEXT_FORM, _content_or_null, _quotes, last=last)
-        return Members(self.columns, names, _FORM, _content, _quotes, last=last)
+        is_null = self.switches.null_text == "null"
+        form, content = (_NULL_TEXT_FORM, _content_or_null) if is_null else (_FORM, _content)
+        return Members(self.columns, names, form, content, _quotes, last=last)
 
     @cached_property
     def mysql_type(self) -> bytes:
@@ -139,7 +144,10 @@ class _Members:
     def sql_type(self, image: Image) -> list[Fragment]:
         """Lay out the Java types; those of unsigned integers depend on the row's value."""
         if image.is_small:
-            return [part if isinstance(part, bytes) else _small_java_type(part[0], image) for part in self._sql_type]
+            return [
+                part if isinstance(part, bytes) else image.rendered(part[0], _JAVA_TYPES, _java_types)
+                for part in self._sql_type
+            ]
         return [part if isinstance(part, bytes) else _java_type(*part, image) for part in self._sql_type]
 
     @cached_property
@@ -169,10 +177,6 @@ def _java_type(column: Column, promoted: Promotion, image: Image) -> Fragment:
     return larger if above.all() else gather([base, larger], above.view(np.uint8))
 
 
-def _small_java_type(column: Column, image: Image) -> pa.Array:
-    return image.rendered(column, _JAVA_TYPES, _java_types)
-
-
 def _java_types(column: Column, values: pa.Array) -> pa.Array:
     promoted = promotion(column)
     assert promoted is not None
@@ -193,7 +197,6 @@ class CanalJsonRows:
 
     @cached_property
     def _shows_row_keys(self) -> bool:
-        """Whether rows have their keys in TiKV, in the extension."""
         return self.options.output_row_key and self.options.enable_tidb_extension
 
     @cached_property
@@ -304,31 +307,21 @@ class CanalJsonRows:
         return members.object.layout.sparse_fragments(texts, shown)
 
 
-def _envelope(
-    database: str,
-    table: str,
-    *,
-    is_ddl: bool,
-    kind: str,
-    ts: int,
-    build_ts: int,
-    sql: str,
-    extension: bytes,
-    with_extension: bool,
-) -> bytes:
-    return (
-        b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s,'
-        b'"sqlType":null,"mysqlType":null,"data":null,"old":null%s}'
-    ) % (
-        quoted(database, EASYJSON),
-        quoted(table, EASYJSON),
-        b"true" if is_ddl else b"false",
-        kind.encode(),
-        physical_ms(ts),
-        build_ts,
-        quoted(sql, EASYJSON),
-        b',"_tidb":{%s}' % extension if with_extension else b"",
-    )
+def _control(kind: str, names: tuple[str, str], ts: int, build_ts: int, sql: str, tso: Json) -> bytes:
+    """Return a message of no row; ``tso``: its extension, ``None`` for none."""
+    members: dict[str, Json] = {
+        "id": 0,
+        "database": names[0],
+        "table": names[1],
+        "pkNames": None,
+        "isDdl": kind != _WATERMARK,
+        "type": kind,
+        "es": physical_ms(ts),
+        "ts": build_ts,
+        "sql": sql,
+        **dict.fromkeys(("sqlType", "mysqlType", "data", "old")),
+    }
+    return json_value(members if tso is None else {**members, "_tidb": tso}, EASYJSON)
 
 
 @dataclass(frozen=True)
@@ -345,34 +338,17 @@ class CanalJson:
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
         """Return the message of a DDL. The statement is printed as given."""
-        value = _envelope(
-            event.schema,
-            event.table,
-            is_ddl=True,
-            kind=ACTIONS[event.action].kind,
-            ts=event.commit_ts,
-            build_ts=build_ts,
-            sql=event.query,
-            extension=b'"commitTs":%d' % event.commit_ts if event.commit_ts else b"",
-            with_extension=self.options.enable_tidb_extension,
-        )
-        return ControlMessage(None, value, event.commit_ts)
+        commit_ts, names = event.commit_ts, (event.schema, event.table)
+        tso = {"commitTs": commit_ts} if commit_ts else {}
+        extension = tso if self.options.enable_tidb_extension else None
+        value = _control(ACTIONS[event.action].kind, names, commit_ts, build_ts, event.query, extension)
+        return ControlMessage(None, value, commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
         if not self.options.sends_watermarks:
             return None
-        value = _envelope(
-            "",
-            "",
-            is_ddl=False,
-            kind="TIDB_WATERMARK",
-            ts=ts,
-            build_ts=build_ts,
-            sql="",
-            extension=b'"watermarkTs":%d' % ts if ts else b"",
-            with_extension=True,
-        )
+        value = _control(_WATERMARK, ("", ""), ts, build_ts, "", {"watermarkTs": ts} if ts else {})
         return ControlMessage(None, value, ts)
 
 

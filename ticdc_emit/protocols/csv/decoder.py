@@ -91,7 +91,6 @@ class CsvReader(EventReader):
             yield data[start:place]
 
     def _fields(self, data: bytes, place: int) -> tuple[list[bytes | None], int]:
-        """Return the fields of the line at a place, and where the next line begins."""
         fields: list[bytes | None] = []
         while True:
             found = self._field.match(data, place)

@@ -5,32 +5,32 @@ There are neither keys nor DDL nor watermarks: the files of a storage sink have 
 operation, table, schema, then what the options add (commit_ts, whether it belongs to an update, the row's handle),
 then the columns in table order, without virtual ones. Texts are in quotes, numbers are not, NULL is as the option
 ``null`` says. Rule source: ``pkg/sink/codec/csv`` of pingcap/tiflow and pingcap/ticdc.
+
+Releases differ (``config.switches.CsvSwitches``) in whether lines show handles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage, refuse_empty
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.changes.row_keys import handle_texts
 from ticdc_emit.columnar.assemble import Fragment, gathered, join
+from ticdc_emit.columnar.avro import refuse_enum_zero
 from ticdc_emit.columnar.binary_text import base64_text, hex_text
 from ticdc_emit.columnar.csv_text import field, number_fields, text_fields
 from ticdc_emit.columnar.strings import label_text
-from ticdc_emit.columnar.value_errors import refuse_any
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.switches import CsvSwitches
-from ticdc_emit.protocols.row_images import refuse_values
+from ticdc_emit.protocols.row_images import images_of, refuse_values
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, LABEL_TYPES, WHOLE_TYPES, MySQLType
@@ -38,6 +38,7 @@ from ticdc_emit.sql.types import FLOAT_TYPES, LABEL_TYPES, WHOLE_TYPES, MySQLTyp
 META = "ticdc-meta$"
 """What the names of a header's first fields begin with."""
 _FORM = "csv"
+_NO_LABEL = "an ENUM without a label: TiCDC fails here"
 _OPERATIONS = {Op.INSERT: b"I", Op.UPDATE: b"U", Op.DELETE: b"D"}
 
 
@@ -121,13 +122,10 @@ class CsvRows:
         refuse_empty(self.table)
         if self._shows_handles:
             _ = handle_texts(changes)
-        images = [changes.current]
-        if changes.op is Op.UPDATE and self.reads_old:
-            images.append(changes.old)
-        for image in images:
+        for image in images_of(changes, self.reads_old):
             for column in self.table.data_columns:
                 if column.type is MySQLType.ENUM:
-                    refuse_values(image, column, _refuse_zero)
+                    refuse_values(image, column, partial(refuse_enum_zero, column, reason=_NO_LABEL))
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change: its line, or the two of an update."""
@@ -152,7 +150,6 @@ class CsvRows:
         return line.delimiter.join((b"", line.text(self.table.name), line.text(self.table.schema)))
 
     def _laid(self, changes: Changes, operation: Op, image: Image) -> Iterator[Fragment]:
-        """Lay out one line of each change."""
         line, csv = self._line, self.options.csv
         yield line.text(_OPERATIONS[operation].decode())
         yield changes.constant(lambda encoder: encoder._names)
@@ -165,15 +162,6 @@ class CsvRows:
             yield line.texts(handle_texts(changes))
         yield from image.rendered_all(self.table.data_columns, _FORM, line.fields)
         yield self.options.terminator.encode()
-
-
-def _refuse_zero(numbers: pa.Array) -> None:
-    is_dictionary = pa.types.is_dictionary(numbers.type)
-    if is_dictionary and 0 not in numbers.dictionary.to_pylist():
-        return
-    zero = pc.equal(numbers.dictionary_decode() if is_dictionary else numbers, 0).fill_null(False)
-    if zero.true_count:
-        refuse_any(np.asarray(zero), "an ENUM without a label: TiCDC fails here", "Give one of the column's labels")
 
 
 @dataclass(frozen=True)

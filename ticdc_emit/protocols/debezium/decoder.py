@@ -117,7 +117,6 @@ class DebeziumReader(RecordReader):
         return debezium_convert(column, self._zone)
 
     def _part(self, part: str, data: bytes | None) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
-        """Return payload and schema."""
         if not data:
             raise DecodeError(f"a Debezium message has a {part}", part=part)
         members = document(self._unpacked(data), part, object_pairs_hook=_first_of_each, **GO_NUMBERS)
@@ -158,7 +157,6 @@ def _images(op: str, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any] | No
 
 
 def _row_fields(schema: Mapping[str, Any]) -> tuple[DebeziumField, ...]:
-    """Return the columns in the schema of a value, which both images share."""
     images = [each for each in objects(schema, "fields") if each.get("field") in ("before", "after")]
     field_lists = [_fields(image, "value") for image in images]
     if len(field_lists) != 2 or field_lists[0] != field_lists[1]:

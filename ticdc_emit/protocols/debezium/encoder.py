@@ -4,6 +4,9 @@ In: the changes of one table version (:class:`DebeziumRows`), DDL and watermarks
 values. Names of schemas are ``<cluster>.<database>.<table>.Envelope`` and others. Rule sources: protocol document
 "Payload", "Schema"; reference ``pingcap/tiflow: pkg/sink/codec/debezium`` (``codec.go``; ``helper.go``:
 getSchemaTopicName), ``pkg/sink/codec/common/helper.go`` (SanitizeName, SanitizeTopicName).
+
+Releases differ (``config.switches.DebeziumSwitches``) in keys and names, ``tidb_type``, the schema of ``source``,
+virtual columns, defaults and what replaces NULL, early dates and times, and the rows at which they fail.
 """
 
 from __future__ import annotations
@@ -19,14 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, reuse_equal
 from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.escape import JSONITER, quoted
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.switches import Defect
 from ticdc_emit.protocols.debezium_common.payloads import (
     ddl_payloads,
     source_parts,
@@ -48,7 +49,7 @@ from ticdc_emit.protocols.debezium_common.schema import (
 from ticdc_emit.protocols.debezium_common.values import around, content, replaces_null, schema_default
 from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.protocols.names import sanitize
-from ticdc_emit.protocols.row_images import Members, refuse_values
+from ticdc_emit.protocols.row_images import Members, images_of, refuse_values
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import LABEL_TYPES, MOMENT_TYPES, TYPES, MySQLType
@@ -180,12 +181,6 @@ _CHANGE_KEY_SCHEMA = _schema(
 _CHANGE_MEMBERS = tuple(map(_change_member, CHANGE_VALUE.members))
 
 
-def _change_schema(source: bytes) -> bytes:
-    """Return the schema of a schema change's value."""
-    fields = (source, *_CHANGE_MEMBERS)
-    return _schema({"optional": False, "type": "struct", "version": 1, "name": CHANGE_VALUE.name, "fields": fields})
-
-
 def field_schemas(columns: Iterable[Column], settings: DebeziumSettings) -> list[bytes]:
     """Return the schemas of columns."""
     schemas = (field_schema(column, settings) for column in columns)
@@ -306,7 +301,6 @@ class DebeziumRows:
 
     @cached_property
     def _refusable(self) -> tuple[Column, ...]:
-        """The columns with accepted values that the protocol cannot represent."""
         return tuple(
             column
             for column in self.table.data_columns
@@ -324,13 +318,12 @@ class DebeziumRows:
             raise switches.selected_rows.error(table=self.table.full_name)
         if self.settings.codec.debezium_include_start_ts:
             _ = changes.start_tsos  # kept for the messages
-        images = [changes.current]
-        if changes.op is Op.UPDATE and self.reads_old:
-            images.append(changes.old)
-        for image in images:
+        for image in images_of(changes, self.reads_old):
             for column in self._refusable:
-                if switches.null_label_defaults is not None and column.type in LABEL_TYPES:
-                    _refuse_nulls(image, column, switches.null_label_defaults)
+                values, defect = image.values(column), switches.null_label_defaults
+                if defect is not None and column.type in LABEL_TYPES and values.null_count:
+                    nulls = pc.is_null(values).to_numpy(zero_copy_only=False)
+                    raise image.defect(np.flatnonzero(nulls), defect, column)
                 try:
                     self._object.text(image, column)
                 except ValueRefused:
@@ -382,17 +375,6 @@ class DebeziumRows:
         return around(column, self.settings)
 
 
-def _refuse_nulls(image: Image, column: Column, defect: Defect) -> None:
-    """Raise the error of ``defect`` if a value of the column is NULL."""
-    values = image.values(column)
-    if values.null_count:
-        places = np.flatnonzero(pc.is_null(values).to_numpy(zero_copy_only=False))
-        raise image.refused(
-            places,
-            lambda n: defect.error(table=image.table.full_name, column=column.name, row=image.row_key(int(places[n]))),
-        )
-
-
 @dataclass(frozen=True)
 class Debezium:
     """The codec (see ``changes.codec.Codec``)."""
@@ -415,7 +397,9 @@ class Debezium:
             return None
         schemas: tuple[bytes | None, bytes | None] = (None, None)
         if not self.settings.codec.debezium_disable_schema:
-            schemas = _CHANGE_KEY_SCHEMA, _change_schema(source_schema(self.settings))
+            fields = (source_schema(self.settings), *_CHANGE_MEMBERS)
+            told = {"optional": False, "type": "struct", "version": 1, "name": CHANGE_VALUE.name, "fields": fields}
+            schemas = _CHANGE_KEY_SCHEMA, _schema(told)
         return ControlMessage(_message(payloads[0], schemas[0]), _message(payloads[1], schemas[1]), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:

@@ -149,7 +149,7 @@ _NAMES = {
 
 
 def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, Any]] | None:
-    """Return the kind of a control message's schema, and the schema without logical types; ``None`` for a row's schema.
+    """Return the kind of a control message's schema, and the schema that a decoder reads by; ``None`` for a row's.
 
     Raises :class:`DecodeError` for one with the right name and another shape.
     """
@@ -160,14 +160,15 @@ def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, An
     kind = _NAMES[part].get(str(given.get("name"))) if isinstance(given, Mapping) else None
     if kind is None:
         return None
-    shape = _SHAPES[kind, part]
-    if json.dumps(_shape(given)) != json.dumps(shape):  # the order of members matters
+    if json.dumps(_shape(given)) != json.dumps(_shape(_RECORDS[kind, part])):  # the order of members matters
         raise DecodeError(f"the schema does not describe a {kind.value}", remedy=OTHER_SCHEMAS, part=part)
-    return kind, _plain(shape, [0])
+    return kind, _RECORDS[kind, part]
 
 
 def _shape(given: Any) -> Any:
-    """Return a schema in the form of :data:`_SHAPES`; any other value for a schema without such a form."""
+    """Return a record as a mapping of its members, an array or a union with null as a list of two; any other value for
+    a schema without such a form.
+    """
     if isinstance(given, list):
         return [_shape(each) for each in given]
     if not isinstance(given, Mapping):
@@ -181,27 +182,11 @@ def _shape(given: Any) -> Any:
     return {str(each.get("name")): _shape(each.get("type")) for each in named}
 
 
-_SHAPES: Mapping[tuple[ControlSchema, str], Any] = {
-    (kind, part): _shape(record)
-    for kind, records in ((ControlSchema.DDL, ddl_schemas("", "")), (ControlSchema.WATERMARK, watermark_schemas("")))
+_RECORDS: Mapping[tuple[ControlSchema, str], Mapping[str, Any]] = {
+    (kind, part): record
+    for kind, records in ((ControlSchema.DDL, ddl_schemas("c", "d")), (ControlSchema.WATERMARK, watermark_schemas("c")))
     for part, record in zip(("key", "value"), records, strict=True)
 }
-"""A record is a mapping of its members, an array or a union with null a list of two."""
-
-
-def _plain(shape: Any, count: list[int]) -> Any:
-    """Return a schema of this shape with unique record names."""
-    if isinstance(shape, Mapping):
-        count[0] += 1
-        name = f"record{count[0]}"
-        fields = [{"name": each, "type": _plain(kind, count)} for each, kind in shape.items()]
-        return {"type": "record", "name": name, "fields": fields}
-    if isinstance(shape, list):
-        first, second = shape
-        return (
-            {"type": "array", "items": _plain(second, count)} if first == "array" else ["null", _plain(second, count)]
-        )
-    return shape
 
 
 _SHOWN = {"c": (False, True), "u": (None, True), "d": (True, False)}
@@ -360,7 +345,6 @@ class DebeziumAvroTables(LearnedTables):
 
 
 def _described(event: RowEvent) -> TableInfo:
-    """Return the table that a message describes."""
     message: DebeziumMessage = event.message
     described = map(debezium_column, message.fields or ())
     key = event.key or {}

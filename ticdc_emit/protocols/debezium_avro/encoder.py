@@ -6,6 +6,8 @@ In: changes, events and the headers of the registered schemas. Out: keys (the ha
 
 Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage,
 buildDebeziumAvroSourcePayload).
+
+Only releases of the new architecture have it, and all write the same bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from ticdc_emit.protocols.debezium_avro.schema import (
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
 from ticdc_emit.protocols.debezium_common.payloads import ddl_payloads, is_sent, watermark_payloads
 from ticdc_emit.protocols.debezium_common.schema import CONNECTOR, VERSION, DebeziumSettings
-from ticdc_emit.protocols.row_images import BinaryImages, refuse_values
+from ticdc_emit.protocols.row_images import BinaryImages, images_of, refuse_values
 from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, schema_text
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
@@ -133,10 +135,7 @@ class DebeziumAvroRows(RowsWithHeaders):
 
         Raises :class:`~ticdc_emit.errors.InvalidValueError`.
         """
-        images = [changes.current]
-        if changes.op is Op.UPDATE and self.reads_old:
-            images.append(changes.old)
-        for image in images:
+        for image in images_of(changes, self.reads_old):
             for column in self._longs:
                 refuse_values(image, column, refuse_beyond_long)
             lay = self._laid.joined if changes.op is Op.UPDATE else self._laid.entry
@@ -170,7 +169,6 @@ class DebeziumAvroRows(RowsWithHeaders):
         return Encoded(join_pieces(whole, count), join_pieces([*header, *key], count))
 
     def _around(self, op: Op) -> tuple[bytes, bytes]:
-        """Return what stands before and behind the images that are shown."""
         if op is Op.DELETE:
             return VALUE, NULL
         return (VALUE if op is Op.UPDATE and self.reads_old else NULL + VALUE), b""
@@ -183,7 +181,6 @@ class DebeziumAvroRows(RowsWithHeaders):
         return [piece for column in self.table.shown_handle_key for piece in laid.get(column.name, [NULL])]
 
     def _images(self, changes: Changes) -> list[Piece]:
-        """Lay out before and after, or the one of them that there is."""
         if changes.op is Op.UPDATE and self.reads_old:
             after, before = share_pieces(*self._laid.both(changes, self._columns), len(changes))
             return [*before, *self._virtual, VALUE, *after, *self._virtual]
@@ -254,7 +251,6 @@ def _of_ddl(cluster_id: str, database: str) -> tuple[_Schema, _Schema]:
 
 
 def _encoded(kind: Any, value: Any) -> bytes:
-    """Return a value in Avro's form."""
     if isinstance(kind, list):
         return b"\0" if value is None else b"\2" + _encoded(kind[1], value)
     if isinstance(kind, Mapping) and kind["type"] == "record":

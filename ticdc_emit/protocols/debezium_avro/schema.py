@@ -56,14 +56,10 @@ def connect_of(column: Column, settings: DebeziumSettings) -> Connect:
             return Connect("string")
         precision, scale = _lengths(column)
         return Connect("bytes", DECIMAL, None, {"precision": str(precision), "scale": str(scale)})
-    if _is_text_of_number(column, settings):
+    is_long = column.type is MySQLType.LONGLONG and column.unsigned
+    if is_long and settings.codec.avro_bigint_unsigned_handling_mode == "string":
         return Connect("string")
     return Connect("bytes") if column.is_binary else connect_type(column, settings)
-
-
-def _is_text_of_number(column: Column, settings: DebeziumSettings) -> bool:
-    whole = column.type is MySQLType.LONGLONG and column.unsigned
-    return whole and settings.codec.avro_bigint_unsigned_handling_mode == "string"
 
 
 def row_columns(table: TableInfo) -> tuple[Column, ...]:
@@ -97,7 +93,6 @@ def _namespace(table: TableInfo, settings: DebeziumSettings) -> str:
 
 
 def _record(space: str, name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the record for the Connect struct of its full name."""
     return {
         "type": "record",
         "name": name,

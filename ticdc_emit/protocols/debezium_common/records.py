@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeVar
 from ticdc_emit.protocols.canonical_text import (
     BINARY_TYPES,
     Convert,
-    clock_text,
     decimal_of_scale,
     in_zone,
     moment_text,
@@ -33,7 +32,7 @@ from ticdc_emit.protocols.events import (
     objects,
     tso,
 )
-from ticdc_emit.schema.defaults import float_text
+from ticdc_emit.schema.defaults import duration_text, float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
 
@@ -152,7 +151,7 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
         return lambda value: _moment(dt.timedelta(**{unit: value}), fsp)
     if kind is MySQLType.TIMESTAMP:
         return lambda value: _zoned(value, zone, fsp)
-    return (lambda value: clock_text(value, fsp)) if kind is MySQLType.DURATION else None
+    return (lambda value: duration_text(value, fsp)) if kind is MySQLType.DURATION else None
 
 
 def debezium_column(field: DebeziumField) -> Column:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
-import numpy as np
+import pyarrow as pa
 
 from ticdc_emit.columnar.escape import JSONITER
+from ticdc_emit.columnar.floats import general_text
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.debezium_common.schema import SIGNLESS_TYPES, jdbc_type
 from ticdc_emit.protocols.json_values import Json, json_value
@@ -39,7 +40,6 @@ from ticdc_emit.sql.types import (
 )
 
 _REREAD = frozenset({MySQLType.DATETIME, MySQLType.DURATION, MySQLType.TIMESTAMP, MySQLType.YEAR})
-_EXPONENT_BELOW, _EXPONENT_FROM = 1e-4, 1e6
 _NOTHING = "<nil>"
 """TiCDC's text of ``DEFAULT NULL``, which it prints as null."""
 
@@ -105,16 +105,8 @@ def _literal_text(value: Literal | DefaultExpression, stored: str | bytes | None
     if value.value < 0:
         return stored
     if isinstance(value.value, float):
-        return _float_text(value.value)
+        return str(general_text(pa.array([value.value]))[0].as_py())
     return f"{value.value:f}" if isinstance(value.value, Decimal) else str(value.value)
-
-
-def _float_text(value: float) -> str:
-    """Return the shortest digits as Go's ``%v`` prints them: with an exponent below 1e-4 and from 1e6 on."""
-    text = np.format_float_scientific(value, unique=True, trim="-", exp_digits=2)
-    if value >= _EXPONENT_FROM or 0 < value < _EXPONENT_BELOW:
-        return text
-    return np.format_float_positional(value, unique=True, trim="-")
 
 
 _WITH_CHARSET = (
@@ -138,6 +130,7 @@ _LENGTH_UNLESS_DEFAULT = (
     }
 )
 _WIDER_WITH_SIGN = INTEGER_TYPES - {MySQLType.LONGLONG}
+_WITH_SCALE = FLOAT_TYPES | {MySQLType.NEWDECIMAL}
 _BITS = 8
 
 
@@ -165,9 +158,9 @@ def _description(column: Column, position: int) -> Json:
         "enumValues": [f"'{label}'" for label in column.elems] or None,
         "typeName": name,
         "typeExpression": expression,
-        "charsetName": column.charset if _shows_charset(column) else None,
+        "charsetName": column.charset if column.charset != BINARY_CHARSET and column.type in _WITH_CHARSET else None,
         "length": _length(column),
-        "scale": _scale(column),
+        "scale": column.decimal if column.type in _WITH_SCALE and column.decimal >= 0 else None,
         "position": position,
         "optional": column.nullable,
         "autoIncremented": counted,
@@ -181,16 +174,12 @@ def _default(column: Column) -> Json:
         return None
     if column.type is MySQLType.BIT:
         raw = default.encode() if isinstance(default, str) else default
-        return _binary_digits(go_utf8(raw).encode(), column.flen)  # TiDB also stores it as text
+        raw = go_utf8(raw).encode()  # TiDB also stores it as text
+        first, rest = f"{raw[0]:0{column.flen % _BITS}b}" if raw else "", (f"{byte:08b}" for byte in raw[1:])
+        return first + "".join(rest)
     if isinstance(default, str) and default.upper() == "CURRENT_TIMESTAMP":
         return "1970-01-01 00:00:00"
     return default if isinstance(default, str) else go_utf8(default)
-
-
-def _binary_digits(raw: bytes, bits: int) -> str:
-    if not raw:
-        return ""
-    return f"{raw[0]:0{bits % _BITS}b}" + "".join(f"{byte:08b}" for byte in raw[1:])
 
 
 def _type_texts(column: Column) -> tuple[str, str]:
@@ -206,10 +195,6 @@ def _type_length(column: Column) -> str:
     if column.type is MySQLType.DOUBLE and column.decimal > 0:
         return f"({column.length},{column.decimal})"
     return f"({column.flen})" if column.type is MySQLType.VECTOR_FLOAT32 and column.flen >= 0 else ""
-
-
-def _shows_charset(column: Column) -> bool:
-    return column.charset != BINARY_CHARSET and column.type in _WITH_CHARSET
 
 
 def _length(column: Column) -> int | None:
@@ -233,11 +218,6 @@ def _usual_length(column: Column) -> int:
     if column.unsigned and column.type in _WIDER_WITH_SIGN:
         usual -= 1
     return usual + 1 if column.type is MySQLType.TINY and column.zerofill else usual
-
-
-def _scale(column: Column) -> int | None:
-    has_scale = column.type is MySQLType.NEWDECIMAL or column.type in FLOAT_TYPES
-    return column.decimal if has_scale and column.decimal >= 0 else None
 
 
 def table_change(event: DdlEvent, kind: str) -> bytes:

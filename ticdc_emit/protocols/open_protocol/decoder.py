@@ -212,7 +212,10 @@ class OpenProtocolReader(RecordReader):
         known = self._described.get((schema, table))
         # most rows of a table have the same, so it is checked and stored once
         if known is None or known[0] != described:
-            columns = {name: _column(each) for name, each in image.items()}
+            columns = {
+                name: OpenColumn(member(each, "t", int), member(each, "f", int), member(each, "h", bool, False))
+                for name, each in image.items()
+            }
             known = self._described[schema, table] = described, columns
         return known[1]
 
@@ -250,10 +253,6 @@ def _values(image: Mapping[str, Any], name: str) -> dict[str, Any]:
     if not _VALUES.issuperset(map(type, values.values())):
         raise DecodeError("a value is neither text, number nor null", part="value", member=name)
     return values
-
-
-def _column(column: Mapping[str, Any]) -> OpenColumn:
-    return OpenColumn(member(column, "t", int), member(column, "f", int), member(column, "h", bool, False))
 
 
 def _converts_by_type(columns: Mapping[str, OpenColumn]) -> dict[str, Convert]:

@@ -3,6 +3,10 @@
 In: the changes of one table version (:class:`OpenRows`), DDL and watermarks (:class:`OpenProtocol`). Out: keys and
 values without what a message has once; :class:`OpenPacking` joins up to ``max-batch-size`` rows to a message. Rule
 sources: "TiCDC Open Protocol"; ``pingcap/tiflow: pkg/sink/codec/open``.
+
+Releases differ (``config.switches.OpenSwitches``) in the JSON library, the order of columns, the members of keys
+(``rid``, ``ptn``, ``ohk``, empty names), the flags of columns, the fraction of TIME, and in what ``p`` shows
+of an update.
 """
 
 from __future__ import annotations
@@ -112,7 +116,6 @@ def members_of(table: TableInfo, columns: tuple[Column, ...], switches: OpenSwit
 
 
 def _opening(table: TableInfo, column: Column, flags: int, switches: OpenSwitches) -> bytes:
-    """Return the bytes before a column's value."""
     handle = b',"h":true' if column in table.shown_handle_key else b""
     return b'%s:%s"t":%d%s,"f":%d,"v":' % (
         quoted(column.name, writer_of(switches)),
@@ -154,7 +157,8 @@ def updated_columns(changes: Changes, members: Members, switches: OpenSwitches) 
     """Lay out ``p`` with what comes before it; what of it is empty is shown or left out."""
     members_shown: list[_Shown] = []
     for name, column in zip(members.names, members.columns, strict=True):
-        text, rows = _rendered(changes, members, column), _changed(changes, members, column, switches)
+        text = changes.old.rendered(column, members.form, members.content)
+        rows = _changed(changes, members, column, switches)
         around = members.around(column)
         nulled = _nulled(changes, column, rows) if switches.nulled_columns == "nameless" else None
         if nulled is not None:
@@ -170,10 +174,6 @@ def updated_columns(changes: Changes, members: Members, switches: OpenSwitches) 
     if shows_any.all() or switches.empty_before == "shown":
         return laid
     return [blank_where(join(laid, len(changes), NULL), ~shows_any)]
-
-
-def _rendered(changes: Changes, members: Members, column: Column) -> pa.Array:
-    return changes.old.rendered(column, members.form, members.content)
 
 
 def _changed(changes: Changes, members: Members, column: Column, switches: OpenSwitches) -> Mask:
@@ -309,7 +309,6 @@ class OpenRows:
 
     @cached_property
     def _shown_handle(self) -> Column | None:
-        """The column whose text is that of the rows' handles."""
         key = self.table.whole_primary_key
         return key[0] if self.table.pk_is_handle and not key[0].unsigned and key[0] in self.table.handle_key else None
 

@@ -133,23 +133,8 @@ def _avro_column(column: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(members: dict[str, Any]) -> dict[str, Any]:
-    """Refuse strings that are not UTF-8."""
-
-    def check(part: Any) -> None:
-        if isinstance(part, str):
-            part.encode()
-        elif isinstance(part, Mapping):
-            for name, member in part.items():
-                check(name)
-                check(member)
-        elif isinstance(part, list):
-            for member in part:
-                check(member)
-        elif isinstance(part, SimpleTimestamp):
-            check([part.location, part.value])
-
-    try:
-        check(members)
+    try:  # a string that is not UTF-8 has surrogates
+        json.dumps(members, ensure_ascii=False, default=lambda each: getattr(each, "__dict__", None)).encode()
     except UnicodeEncodeError as fault:
         raise DecodeError("a string of the message is not UTF-8") from fault
     return members
@@ -385,7 +370,6 @@ class SimpleTables(Tables):
             self._tables[info.schema, info.name] = TableRows(info, info.version)
 
     def _as_described(self, event: DdlEvent, info: TableInfo | None, commit: int) -> tuple[SchemaEvent, ...]:
-        """Return the effect of a statement that the catalog cannot apply, from the table in the message."""
         if info is None:
             return ()  # for a database whose tables are not known
         before = self._tables.get((event.schema, event.table))

@@ -8,8 +8,7 @@ pkg/sink/codec/simple/message.go`` (newTableSchema).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.protocols.canonical_text import BINARY_TYPES
@@ -37,9 +36,8 @@ def named_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
     return tuple(sorted(columns, key=lambda column: column.name.encode()))
 
 
-@dataclass(frozen=True)
-class SimpleIndex:
-    """An index; ``nullable``: one of its columns can be NULL."""
+class SimpleIndex(NamedTuple):
+    """An index, its members in the order of JSON; ``nullable``: one of its columns can be NULL."""
 
     name: str
     unique: bool

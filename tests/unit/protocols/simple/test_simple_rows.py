@@ -68,6 +68,15 @@ def test_the_wall_clock_is_the_commit_time_where_none_is_given() -> None:
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
+def test_nothing_is_shown_where_no_row_has_a_checksum(encoding: str) -> None:
+    none = {"corrupted": True, "current": 0, "previous": 0}
+    rows = [{"op": "c", "after": {"id": 1, "name": ""}, "checksum": none}]
+    assert row_messages(SMALL, rows, enable_row_checksum=True, encoding=encoding) == row_messages(
+        SMALL, rows, encoding=encoding
+    )
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_row_without_a_checksum_in_utc_is_refused_where_rows_have_one(encoding: str) -> None:
     rows = [{"op": "c", "after": {"id": 1, "ts": "2024-03-31 02:30:00"}}]
     table = "create table test.t (id int primary key, ts timestamp null)"
