@@ -3,7 +3,7 @@
 #     docker build -t ticdc-emit .
 #     docker run --rm -p 9092:9092 -p 8081:8081 ticdc-emit serve --schema shop --advertise localhost
 #
-# BASE: an image with Python 3.10 or newer as `python3`, and its module venv.
+# BASE: an image with Python 3.11 or newer as `python3`, and its module venv.
 # EXTRAS: those of pyproject.toml that are installed. JAVA=yes adds Spark and a Java runtime.
 ARG BASE=docker.io/library/python:3.13-slim-bookworm
 

@@ -13,11 +13,10 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-
-import tomllib
 
 ROOT = Path(__file__).parents[1]
 _TREES = ("ticdc_emit", "tests")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -22,7 +23,8 @@ import pyarrow as pa
 
 from ticdc_emit.config import CLASSIC, RELEASES, Protocol, Release, SinkUri
 from ticdc_emit.config.binding import UriParameters
-from ticdc_emit.config.document import Section, read_document as read_changefeed, toml_document
+from ticdc_emit.config.document import Section
+from ticdc_emit.config.document import read_document as read_changefeed
 from ticdc_emit.errors import ConfigError, TicdcEmitError
 
 __all__ = [
@@ -285,7 +287,7 @@ def _rows_with(patterns: Sequence[str], events: Iterable[Mapping[str, Any]]) -> 
 
 @cache
 def _listed() -> Sequence[Mapping[str, Any]]:
-    entries: Sequence[Mapping[str, Any]] = toml_document(_LEFT_OUT.read_text(encoding="utf-8"))["slots"]
+    entries: Sequence[Mapping[str, Any]] = tomllib.loads(_LEFT_OUT.read_text(encoding="utf-8"))["slots"]
     return entries
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,13 +21,12 @@ from rich.console import Console
 from rich.text import Text
 
 from ticdc_emit.config import ChangefeedConfig, Protocol
-from ticdc_emit.config.document import toml_document
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.model import Column, TableInfo, type_desc
 from ticdc_emit.sql.types import INTEGERS_AND_YEAR, MySQLType
 from ticdc_emit.sql.words import quoted
 
-_DATA = toml_document(Path(__file__).with_name("consumers.toml").read_text(encoding="utf-8"))
+_DATA = tomllib.loads(Path(__file__).with_name("consumers.toml").read_text(encoding="utf-8"))
 EMBEDDED_LIMITS: tuple[str, ...] = tuple(_DATA["limits"])
 _MOST_DIGITS = 38
 _SAFE_DIGITS = 15

@@ -69,7 +69,7 @@ def accept_float(column: Column, array: pa.Array) -> pa.Array:
         numbers = _numbers(values).astype(np.float32 if single else np.float64, copy=False)
     bad = ~np.isfinite(numbers)
     if column.unsigned:
-        bad |= numbers < 0
+        bad |= np.less(numbers, 0)
     if nulls is not None:
         bad &= ~nulls
     if bad.any():

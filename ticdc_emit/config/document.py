@@ -10,11 +10,10 @@ Source of codes and templates: ``pkg/errors/cdc_errors.go`` of pingcap/tiflow.
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import re
-import sys
+import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
@@ -188,17 +187,9 @@ def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None)
     return Section(_parse(text, place), "")
 
 
-def toml_document(text: str) -> dict[str, Any]:
-    """Return the document of a TOML text. Raises ``ValueError`` and ``RecursionError``."""
-    # Python 3.10 has no TOML reader of its own
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    document: dict[str, Any] = toml.loads(text)
-    return document
-
-
 def _parse(text: str, place: str) -> dict[str, Any]:
     try:
-        return toml_document(text)
+        return tomllib.loads(text)
     except ValueError as error:
         # The decoder's exception carries the whole document, secrets included: only its message may go on.
         raise ConfigError(

@@ -24,7 +24,7 @@ from ticdc_emit.storage.folder import Folder, MemoryFolder
 from ticdc_emit.storage.paths import METADATA
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 OPTION = "sink-uri"
 _BETWEEN = b"\0"

@@ -49,7 +49,7 @@ from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 logger = logging.getLogger(__name__)
 

@@ -160,7 +160,7 @@ class Guard:
         except Refusal as refusal:
             await _refuse(send, refusal)
             return
-        except (asyncio.TimeoutError, TimeoutError):
+        except TimeoutError:
             await _refuse(send, Refusal(408, "the body did not arrive in time", "Send it again"))
             return
         events: list[Event] = [{"type": "http.request", "body": body, "more_body": False}]

@@ -22,8 +22,9 @@ from ticdc_emit.testing.addresses import address_text
 from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
+    from typing import Self
+
     import uvicorn
-    from typing_extensions import Self
 
 MOST_CONNECTIONS = 64
 _START_TIMEOUT_S = 10.0

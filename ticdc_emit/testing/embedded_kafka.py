@@ -19,8 +19,9 @@ from ticdc_emit.testing.kafka_gateway import KafkaGateway
 from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from confluent_kafka import Producer
-    from typing_extensions import Self
 
 
 _START_TIMEOUT_S = 10.0

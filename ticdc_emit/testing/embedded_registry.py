@@ -29,7 +29,7 @@ from ticdc_emit.testing.addresses import LOOPBACK, address_text, reached_here
 from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 LEVELS = (
     "BACKWARD",

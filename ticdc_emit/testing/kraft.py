@@ -13,12 +13,12 @@ import shutil
 import subprocess
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticdc_emit.config.document import toml_document
 from ticdc_emit.errors import JarsMissingError, ServerError
 from ticdc_emit.hints import names
 from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, free_ports
@@ -26,7 +26,7 @@ from ticdc_emit.testing.java import short_lived_jvm, user_cache
 from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 def locked_jars(server: Path) -> Path:
@@ -68,7 +68,7 @@ def _lock(server: Path) -> bytes:
 
 
 def _locked(server: Path, kind: str) -> list[dict[str, str]]:
-    return list(toml_document(_lock(server).decode())[kind])
+    return list(tomllib.loads(_lock(server).decode())[kind])
 
 
 def _cached_folder(server: Path) -> Path:

@@ -59,7 +59,7 @@ class Promotion:
 
     def mask(self, values: pa.Array) -> Mask:
         """Return where the ``uint64`` values are above the limit; null is not."""
-        above: Mask = fixed_values(values, np.uint64) > np.uint64(self.limit)
+        above: Mask = np.greater(fixed_values(values, np.uint64), np.uint64(self.limit))
         nulls = null_mask(values)
         return above if nulls is None else above & ~nulls
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import os
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,7 +20,6 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.config.document import toml_document
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import Column
@@ -146,7 +146,7 @@ def options_by_column(
 
 def _document(path: Path) -> Mapping[str, Any]:
     try:
-        return toml_document(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as fault:
         raise ConfigError(
             f"cannot read the file of columns: {fault}",
