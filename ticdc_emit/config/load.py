@@ -119,7 +119,8 @@ def load_changefeed(
     """
     refuse_unknown("load_changefeed", options, LoadOptions)
     release, strict, force_replicate = options.get("release"), options.get("strict"), options.get("force_replicate")
-    time_zone = options.get("time_zone") or "UTC"
+    given_zone = options.get("time_zone")
+    time_zone = "UTC" if given_zone is None else given_zone
     _check_time_zone(time_zone)
     uri = SinkUri.parse(sink_uri)
     root = read_document(changefeed)
