@@ -107,6 +107,8 @@ class _Option(NamedTuple):
     bits: int
     reader: Reader
     parse: Callable[[Any, OptionSwitches], Any] | None
+    file_key: str
+    exact: bool
 
 
 def declare(
@@ -119,19 +121,22 @@ def declare(
     bits: int = 64,
     reader: Reader = "sink",
     parse: Callable[[Any, OptionSwitches], T] | None = None,
+    file_key: str = "",
+    exact: bool = False,
 ) -> T:
     """Declare a field of a frozen record as an option of TiCDC.
 
     ``table``: the dotted path of its table in the file, ``None`` if only the URI has it. ``kind``: ``bool``, ``int``
     (signed, of that many ``bits``), ``str``, ``tuple`` (an array of texts) or ``Secret``; by default the type of the
-    default. ``reader``: the part of TiCDC that parses it in the URI. ``parse``: checks or converts what was given. An
-    empty text counts as not given.
+    default. ``reader``: the part of TiCDC that parses it in the URI. ``parse``: checks or converts what was given.
+    ``file_key``: its key in the file, if it is another one. An empty text counts as not given, and so does a false in
+    the URI, unless the option is ``exact``.
     """
     if in_uri:
         PARAMETERS[key] = kind is Secret
     if table:
-        FILE_OPTIONS.add(f"{table}.{key}")
-    declared = _Option(key, table, in_uri, kind or type(default), bits, reader, parse)
+        FILE_OPTIONS.add(f"{table}.{file_key or key}")
+    declared = _Option(key, table, in_uri, kind or type(default), bits, reader, parse, file_key or key, exact)
     return field(default=default, metadata={"option": declared})
 
 
@@ -160,6 +165,8 @@ def read_options(
 def _read(declared: _Option, uri: UriParameters | None, root: Section) -> Any:
     in_file = None if declared.table is None else _read_from(root.at(declared.table), declared)
     in_uri = _read_from(uri, declared) if uri is not None and declared.in_uri else None
+    if declared.exact:
+        return in_file if in_uri is None else in_uri
     value = merge(in_file, in_uri)
     if declared.kind is Secret:
         return Secret(value) if value else None
@@ -167,7 +174,8 @@ def _read(declared: _Option, uri: UriParameters | None, root: Section) -> Any:
 
 
 def _read_from(source: Section | UriParameters, declared: _Option) -> Any:
-    key, reader = declared.key, declared.reader
+    reader = declared.reader
+    key = declared.file_key if isinstance(source, Section) else declared.key
     if declared.kind is bool:
         return source.boolean(key) if isinstance(source, Section) else source.boolean(key, reader)
     if declared.kind is int:

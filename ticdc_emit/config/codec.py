@@ -9,8 +9,9 @@ pingcap/tiflow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal, get_args
 
 from ticdc_emit.config.binding import CODEC_TABLE, KAFKA_TABLE, UriParameters, declare, read_options
 from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, quote, refused, warn_of_option
@@ -76,22 +77,26 @@ class GlueSchemaRegistry:
     token: Secret[str] | None = None
 
 
+_csv = partial(declare, table="sink.csv", in_uri=False, exact=True)
+_DEBEZIUM = "sink.debezium"
+
+
 @dataclass(frozen=True)
 class CsvConfig:
     """``[sink.csv]``: how the rows of CSV files are written."""
 
-    delimiter: str = ","
-    quote: str = '"'
+    delimiter: str = _csv(",", "delimiter")
+    quote: str = _csv('"', "quote")
     """One character, or "": then special characters are escaped instead."""
-    null: str = r"\N"
+    null: str = _csv(r"\N", "null")
     """What is written for NULL, neither in quotes nor escaped."""
-    include_commit_ts: bool = False
-    output_old_value: bool = False
+    include_commit_ts: bool = _csv(False, "include-commit-ts")
+    output_old_value: bool = _csv(False, "output-old-value")
     """Whether an update becomes two lines: the old row, deleted, and the new one, inserted."""
-    output_handle_key: bool = False
-    output_field_header: bool = False
+    output_handle_key: bool = _csv(False, "output-handle-key")
+    output_field_header: bool = _csv(False, "output-field-header")
     """Whether each file begins with the names of its fields."""
-    binary_encoding_method: Literal["base64", "hex"] = "base64"
+    binary_encoding_method: Literal["base64", "hex"] = _csv("base64", "binary-encoding-method")
 
 
 @dataclass(frozen=True)
@@ -111,14 +116,26 @@ class CodecConfig:
     """Avro only."""
     output_row_key: bool = declare(False, "output-row-key")
     """Canal-JSON with the TiDB extension only."""
-    debezium_include_start_ts: bool = declare(False, "debezium-include-start-ts")
-    """In the file: ``[sink.debezium] include-start-ts``."""
-    debezium_decimal_handling_mode: DebeziumDecimalMode = declare("double", "debezium-decimal-handling-mode")
-    """In the file, as the next two: ``[sink.debezium]``, without ``debezium-``."""
-    debezium_bigint_unsigned_handling_mode: BigintMode = declare("long", "debezium-bigint-unsigned-handling-mode")
-    debezium_binary_handling_mode: BinaryMode = declare("base64", "debezium-binary-handling-mode")
-    simple_include_start_ts: bool = declare(False, "simple-include-start-ts")
-    """Simple in JSON only. In the file: ``[sink.simple] include-start-ts``."""
+    debezium_include_start_ts: bool = declare(
+        False, "debezium-include-start-ts", _DEBEZIUM, file_key="include-start-ts", exact=True
+    )
+    debezium_decimal_handling_mode: DebeziumDecimalMode = declare(
+        "double", "debezium-decimal-handling-mode", _DEBEZIUM, file_key="decimal-handling-mode", exact=True
+    )
+    debezium_bigint_unsigned_handling_mode: BigintMode = declare(
+        "long",
+        "debezium-bigint-unsigned-handling-mode",
+        _DEBEZIUM,
+        file_key="bigint-unsigned-handling-mode",
+        exact=True,
+    )
+    debezium_binary_handling_mode: BinaryMode = declare(
+        "base64", "debezium-binary-handling-mode", _DEBEZIUM, file_key="binary-handling-mode", exact=True
+    )
+    simple_include_start_ts: bool = declare(
+        False, "simple-include-start-ts", "sink.simple", file_key="include-start-ts", exact=True
+    )
+    """Simple in JSON only."""
     avro_enable_watermark: bool = declare(False, "avro-enable-watermark", CODEC_TABLE)
     """Of protocols with registered schemas, with the TiDB extension only."""
     schema_registry: Secret[str] | None = declare(None, "schema-registry", "sink", kind=Secret)
@@ -276,11 +293,6 @@ def build_codec(
     needed. ``stored``: rows go to files of a storage sink.
     """
     spec, given = protocol.spec, read_options(CodecConfig, uri, root)
-    # The file has other keys for these, and they are the only options for which a false in the URI counts too.
-    starts = {
-        f"{table}_include_start_ts": bool(root.at(f"sink.{table}").boolean("include-start-ts"))
-        for table in ("debezium", "simple")
-    }
     if not spec.registers_schemas:  # without Avro, TiCDC does not look at the modes
         for mode in ("avro_decimal_handling_mode", "avro_bigint_unsigned_handling_mode"):
             given.pop(mode, None)
@@ -292,10 +304,8 @@ def build_codec(
             "glue_schema_registry": glue,
             "enable_row_checksum": row_checksum,
             "schema_registry": None if names_registry or not default_registry else Secret(default_registry),
-            **starts,
             "rows_only": protocol.value in switches.rows_only,
             **given,
-            **_read_debezium_modes(uri, root),
         }
     )
     compatible = config.content_compatible and spec.content_compatible
@@ -330,19 +340,12 @@ def _of_files(config: CodecConfig, root: Section) -> CodecConfig:
     config = replace(config, rows_only=True, max_message_bytes=MAX_BYTES, terminator=read_terminator(root))
     if config.protocol is not Protocol.CSV:
         return config
-    csv = _read_csv(root.at("sink.csv"))
+    csv = CsvConfig(**read_options(CsvConfig, None, root))
+    _check_csv(csv)
     return replace(config, csv=csv, output_old_value=csv.output_old_value)
 
 
-def _read_csv(table: Section) -> CsvConfig:
-    """Read ``[sink.csv]``, in which an empty text counts as given."""
-    given: dict[str, Any] = {}
-    for option in fields(CsvConfig):
-        key = option.name.replace("_", "-")
-        value = table.boolean(key) if isinstance(option.default, bool) else table.text(key)
-        if value is not None:
-            given[option.name] = value
-    csv = CsvConfig(**given)
+def _check_csv(csv: CsvConfig) -> None:
     delimiter, quote_mark = csv.delimiter.encode(), csv.quote.encode()
     if len(quote_mark) > 1:
         raise _csv_refused("quote contains more than one character", "quote", "Give one character of ASCII, or none")
@@ -365,7 +368,6 @@ def _read_csv(table: Section) -> CsvConfig:
         raise _csv_refused(
             "binary-encoding-method can only be hex or base64", "binary-encoding-method", "Give hex or base64"
         )
-    return csv
 
 
 def _csv_refused(cause: str, option: str, remedy: str) -> ConfigError:
@@ -379,17 +381,6 @@ def _read_output_old_value(root: Section, protocol: Protocol) -> bool:
     tables = {each.spec.old_value_table for each in Protocol} - {None}
     given = {name: root.at(f"sink.{name}").boolean("output-old-value") for name in tables}
     return given.get(protocol.spec.old_value_table) is not False
-
-
-_DEBEZIUM_MODES = ("decimal-handling-mode", "bigint-unsigned-handling-mode", "binary-handling-mode")
-
-
-def _read_debezium_modes(uri: UriParameters, root: Section) -> dict[str, Any]:
-    """Return the given modes by field. The file has shorter keys, and an empty text in the URI counts as given."""
-    file = root.at("sink.debezium")
-    given = {name: file.text(name) for name in _DEBEZIUM_MODES}
-    given |= {name: mode for name in _DEBEZIUM_MODES if (mode := uri.text(f"debezium-{name}")) is not None}
-    return {f"debezium_{name.replace('-', '_')}": mode for name, mode in given.items() if mode is not None}
 
 
 def _validate_debezium(config: CodecConfig, switches: OptionSwitches, *, names_registry: bool) -> None:

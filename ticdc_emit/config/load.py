@@ -41,28 +41,25 @@ _Choice = TypeVar("_Choice", bound=str)
 _TARGET = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
 _OTHER_OPTIONS = """
 active-active-progress-interval active-active-sync-stats-interval bdr-mode case-sensitive
-changefeed-error-stuck-duration check-gc-safe-point enable-active-active enable-sync-point
-enable-table-monitor event-collector-batch-bytes event-collector-batch-count force-replicate ignore-ineligible-table
-memory-quota performance-mode sql-mode sync-point-interval sync-point-retention consistent: compression
-encoding-worker-num event-collector-batch-count flush-concurrency flush-interval flush-worker-num level max-log-size
-meta-flush-interval storage use-file-backend consistent.memory-usage: event-cache-percentage memory-quota-percentage
-filter: do-dbs do-tables ignore-dbs ignore-tables ignore-txn-start-ts rules filter.event-filters:
-ignore-delete-value-expr ignore-event ignore-insert-value-expr ignore-sql ignore-update-new-value-expr
-ignore-update-old-value-expr ignore-update-only-columns matcher integrity: corruption-handle-level
-integrity-check-level mounter: worker-num scheduler: balance-score-threshold enable-splittable-check force-split
-max-traffic-percentage min-traffic-percentage region-count-per-span region-count-refresh-interval region-per-span
-region-threshold scheduling-task-count-per-node write-key-threshold sink: advance-timeout-in-sec case-sensitive
-date-separator enable-kafka-sink-v2 encoder-concurrency force-replicate integrity mysql-config protocol pulsar-config
-safe-mode terminator transaction-atomicity sink.cloud-storage-config: file-cleanup-cron-spec
-file-expiration-days sink.column-selectors: columns matcher sink.csv: binary-encoding-method
-delimiter include-commit-ts null output-field-header output-handle-key output-old-value quote sink.debezium:
-bigint-unsigned-handling-mode binary-handling-mode decimal-handling-mode include-start-ts output-old-value
-sink.dispatchers: columns dispatcher index matcher partition target-schema target-table topic sink.kafka-config:
-sasl-oauth-audience sasl-oauth-client-id sasl-oauth-client-secret sasl-oauth-grant-type sasl-oauth-scopes
-sasl-oauth-token-url sink.kafka-config.codec-config: output-row-key sink.kafka-config.glue-schema-registry-config:
-access-key region registry-name secret-access-key token sink.open: output-old-value sink.simple: include-start-ts
-synced-status: checkpoint-interval synced-check-interval ticdc-emit: bdr_role ddl_text json_doubles release
-sql_mode
+changefeed-error-stuck-duration check-gc-safe-point enable-active-active enable-sync-point enable-table-monitor
+event-collector-batch-bytes event-collector-batch-count force-replicate ignore-ineligible-table memory-quota
+performance-mode sql-mode sync-point-interval sync-point-retention consistent: compression encoding-worker-num
+event-collector-batch-count flush-concurrency flush-interval flush-worker-num level max-log-size meta-flush-interval
+storage use-file-backend consistent.memory-usage: event-cache-percentage memory-quota-percentage filter: do-dbs
+do-tables ignore-dbs ignore-tables ignore-txn-start-ts rules filter.event-filters: ignore-delete-value-expr
+ignore-event ignore-insert-value-expr ignore-sql ignore-update-new-value-expr ignore-update-old-value-expr
+ignore-update-only-columns matcher integrity: corruption-handle-level integrity-check-level mounter: worker-num
+scheduler: balance-score-threshold enable-splittable-check force-split max-traffic-percentage min-traffic-percentage
+region-count-per-span region-count-refresh-interval region-per-span region-threshold scheduling-task-count-per-node
+write-key-threshold sink: advance-timeout-in-sec case-sensitive date-separator enable-kafka-sink-v2
+encoder-concurrency force-replicate integrity mysql-config protocol pulsar-config safe-mode terminator
+transaction-atomicity sink.cloud-storage-config: file-cleanup-cron-spec file-expiration-days sink.column-selectors:
+columns matcher sink.debezium: output-old-value sink.dispatchers: columns dispatcher index matcher partition
+target-schema target-table topic sink.kafka-config: sasl-oauth-audience sasl-oauth-client-id sasl-oauth-client-secret
+sasl-oauth-grant-type sasl-oauth-scopes sasl-oauth-token-url sink.kafka-config.codec-config: output-row-key
+sink.kafka-config.glue-schema-registry-config: access-key region registry-name secret-access-key token sink.open:
+output-old-value synced-status: checkpoint-interval synced-check-interval ticdc-emit: bdr_role ddl_text json_doubles
+release sql_mode
 """
 """Options of the changefeed file that no record declares, after their tables: of TiCDC, which also has those of its
 MySQL and Pulsar sinks, and of this library.
