@@ -17,8 +17,9 @@ from ticdc_emit.testing.kraft import KraftBroker, replicated
 from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from confluent_kafka.admin._metadata import ClusterMetadata
-    from typing_extensions import Self
 
 _SETTLE_TIMEOUT_S = 60.0
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 from zoneinfo import ZoneInfo, available_timezones
 
 from ticdc_emit.config.binding import FILE_OPTIONS, UriParameters, read_options
@@ -33,9 +33,6 @@ from ticdc_emit.hints import closest, did_you_mean
 from ticdc_emit.sql.json_document import Doubles
 from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.words import to_lower
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 _Choice = TypeVar("_Choice", bound=str)
 _TARGET = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")

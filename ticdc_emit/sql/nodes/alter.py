@@ -16,8 +16,6 @@ from ticdc_emit.sql.nodes.base import (
     Node,
     Style,
     TableName,
-    commented_if_exists,
-    commented_if_not_exists,
     joined,
     special_comment,
 )
@@ -84,10 +82,6 @@ class Position:
         return style.word(" AFTER ") + quoted(*self.qualifier, self.after)
 
 
-def _position(position: Position | None, style: Style) -> str:
-    return position.restore(style) if position is not None else ""
-
-
 @dataclass(frozen=True)
 class AddColumn(Clause):
     form = Form("ADD COLUMN {if_not_exists:if not exists}{column:node}<{position}>")
@@ -97,43 +91,45 @@ class AddColumn(Clause):
 
 
 @dataclass(frozen=True)
-class AddColumns:
+class AddColumns(Clause):
     """ADD COLUMN with a list in parentheses, which may hold keys."""
 
+    form = Form("ADD COLUMN {if_not_exists:if not exists}({elements:list})")
     columns: tuple[ColumnDef, ...]
     constraints: tuple[Constraint, ...] = ()
     if_not_exists: bool = False
 
-    def restore(self, style: Style = WIRE) -> str:
-        added = joined((*self.columns, *self.constraints), style, ", ")
-        return f"{style.word('ADD COLUMN ')}{commented_if_not_exists(self.if_not_exists)}({added})"
+    @property
+    def elements(self) -> tuple[ColumnDef | Constraint, ...]:
+        return *self.columns, *self.constraints
 
 
 @dataclass(frozen=True)
-class DropColumn:
+class DropColumn(Clause):
+    form = Form("DROP COLUMN {if_exists:if exists}{parts:qualified}")
     name: str
     if_exists: bool = False
     qualifier: tuple[str, ...] = ()
 
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("DROP COLUMN ") + commented_if_exists(self.if_exists) + quoted(*self.qualifier, self.name)
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return *self.qualifier, self.name
 
 
 @dataclass(frozen=True)
-class ChangeColumn:
+class ChangeColumn(Clause):
     """MODIFY and CHANGE COLUMN; ``old_name`` is the name before. ``old``: as CHANGE writes it, None in MODIFY."""
 
+    form = Form("{verb:word} COLUMN {if_exists:if exists}<{old} >{column:node}<{position}>")
     old_name: str
     column: ColumnDef
     position: Position | None = None
     if_exists: bool = False
     old: ColumnName | None = None
 
-    def restore(self, style: Style = WIRE) -> str:
-        verb = style.word("MODIFY COLUMN " if self.old is None else "CHANGE COLUMN ")
-        old = self.old.restore(style) + " " if self.old is not None else ""
-        column = self.column.restore(style) + _position(self.position, style)
-        return verb + commented_if_exists(self.if_exists) + old + column
+    @property
+    def verb(self) -> str:
+        return "MODIFY" if self.old is None else "CHANGE"
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,7 @@ __all__ = [
     "Style",
     "TableName",
     "User",
-    "commented_if_exists",
-    "commented_if_not_exists",
     "every_node",
-    "if_exists",
-    "if_not_exists",
     "joined",
     "special_comment",
     "string",
@@ -96,26 +92,6 @@ def special_comment(text: str, feature: str = "", style: Style = WIRE) -> str:
     if not style.sent:
         return text
     return f"/*T![{feature}] {text} */" if feature else f"/*T! {text} */"
-
-
-def commented_if_exists(given: bool) -> str:
-    """Return the words before a name as TiDB-only syntax, if the statement has them."""
-    return special_comment("IF EXISTS ") if given else ""
-
-
-def commented_if_not_exists(given: bool) -> str:
-    """Return the words before a name as TiDB-only syntax, if the statement has them."""
-    return special_comment("IF NOT EXISTS ") if given else ""
-
-
-def if_exists(given: bool) -> str:
-    """Return the words before a name, if the statement has them."""
-    return "IF EXISTS " if given else ""
-
-
-def if_not_exists(given: bool) -> str:
-    """Return the words before a name, if the statement has them."""
-    return "IF NOT EXISTS " if given else ""
 
 
 _N = TypeVar("_N")

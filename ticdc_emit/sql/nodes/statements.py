@@ -30,8 +30,6 @@ from ticdc_emit.sql.nodes.base import (
     Style,
     TableName,
     User,
-    commented_if_exists,
-    commented_if_not_exists,
     joined,
     special_comment,
     string,
@@ -321,7 +319,7 @@ class CreateIndex(AlterTable):
 
     def restore(self, style: Style = WIRE) -> str:
         index = self.constraint
-        absent = commented_if_not_exists(index.if_not_exists)
+        absent = special_comment("IF NOT EXISTS ") if index.if_not_exists else ""
         head = style.word(f"CREATE {self.kind} INDEX " if self.kind else "CREATE INDEX ") + absent + quoted(index.name)
         text = f"{head}{style.word(' ON ')}{self.table.restore(style)} ({joined(index.keys, style, ', ')})"
         return text + index.options.restore(style) + _work(self.algorithm, self.lock, style)
@@ -337,7 +335,7 @@ class DropIndexOn(AlterTable):
     def restore(self, style: Style = WIRE) -> str:
         (clause,) = self.clauses
         assert isinstance(clause, DropIndex)
-        present = commented_if_exists(clause.if_exists)
+        present = special_comment("IF EXISTS ") if clause.if_exists else ""
         text = style.word("DROP INDEX ") + present + quoted(clause.name) + style.word(" ON ")
         return text + self.table.restore(style) + _work(self.algorithm, self.lock, style)
 

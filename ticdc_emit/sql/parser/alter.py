@@ -14,7 +14,6 @@ from ticdc_emit.sql.parser.columns import datum_of
 from ticdc_emit.sql.parser.tables import TableGrammar
 
 _RESTRICTED = ("INSERT_INTO_SELECT", "UPDATE_SELECT", "DELETE_SELECT", "CTAS")
-_NAMED_PARTITIONS: tuple[nodes.PartitionsChange, ...] = ("drop", "truncate", "coalesce")
 _LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 

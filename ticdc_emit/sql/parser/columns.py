@@ -18,38 +18,23 @@ from ticdc_emit.sql.types import MySQLType
 
 _NOW_WORDS = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP")
 _INTEGERS = {
-    "TINYINT": MySQLType.TINY,
-    "INT1": MySQLType.TINY,
-    "SMALLINT": MySQLType.SHORT,
-    "INT2": MySQLType.SHORT,
-    "MEDIUMINT": MySQLType.INT24,
-    "MIDDLEINT": MySQLType.INT24,
-    "INT3": MySQLType.INT24,
-    "INT": MySQLType.LONG,
-    "INTEGER": MySQLType.LONG,
-    "INT4": MySQLType.LONG,
-    "BIGINT": MySQLType.LONGLONG,
-    "INT8": MySQLType.LONGLONG,
+    **dict.fromkeys(("TINYINT", "INT1"), MySQLType.TINY),
+    **dict.fromkeys(("SMALLINT", "INT2"), MySQLType.SHORT),
+    **dict.fromkeys(("MEDIUMINT", "MIDDLEINT", "INT3"), MySQLType.INT24),
+    **dict.fromkeys(("INT", "INTEGER", "INT4"), MySQLType.LONG),
+    **dict.fromkeys(("BIGINT", "INT8"), MySQLType.LONGLONG),
 }
 _FLOATS = {
-    "FLOAT": MySQLType.FLOAT,
-    "FLOAT4": MySQLType.FLOAT,
-    "DOUBLE": MySQLType.DOUBLE,
-    "FLOAT8": MySQLType.DOUBLE,
-    "REAL": MySQLType.DOUBLE,
+    **dict.fromkeys(("FLOAT", "FLOAT4"), MySQLType.FLOAT),
+    **dict.fromkeys(("DOUBLE", "FLOAT8", "REAL"), MySQLType.DOUBLE),
 }
-_TEXTS = {
-    "TINYTEXT": MySQLType.TINY_BLOB,
-    "TEXT": MySQLType.BLOB,
-    "MEDIUMTEXT": MySQLType.MEDIUM_BLOB,
-    "LONGTEXT": MySQLType.LONG_BLOB,
+_SIZES = {
+    "TINY": MySQLType.TINY_BLOB,
+    "": MySQLType.BLOB,
+    "MEDIUM": MySQLType.MEDIUM_BLOB,
+    "LONG": MySQLType.LONG_BLOB,
 }
-_BLOBS = {
-    "TINYBLOB": MySQLType.TINY_BLOB,
-    "BLOB": MySQLType.BLOB,
-    "MEDIUMBLOB": MySQLType.MEDIUM_BLOB,
-    "LONGBLOB": MySQLType.LONG_BLOB,
-}
+_TEXTS, _BLOBS = ({size + word: kind for size, kind in _SIZES.items()} for word in ("TEXT", "BLOB"))
 _TIMES = {
     "DATETIME": (MySQLType.DATETIME, 19),
     "TIMESTAMP": (MySQLType.TIMESTAMP, 19),
