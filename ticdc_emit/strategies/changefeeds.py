@@ -182,16 +182,8 @@ def _changefeeds(
     compression: bool,
     schema_registry: str,
 ) -> FeedOptions:
-    name = draw(st.sampled_from(tuple(protocols)))
-    protocol, encoding = parse_protocol_name(name)
-    release = RELEASES[draw(st.sampled_from(protocols[name]))]
-    options = _DrawnOptions({"protocol": protocol.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
-    if encoding is not None:
-        options.uri["encoding-format"] = encoding
-    if release is not CLASSIC:
-        options.top["ticdc-emit"] = {"release": release.name}
-    if force_replicate:
-        options.top["force-replicate"] = True
+    protocol, release, options = _draw_head(draw, protocols, force_replicate)
+    options.uri["partition-num"] = draw(st.integers(1, max_partitions))
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}
     if protocol.spec.registers_schemas:  # there is a subject per topic, and two tables cannot share one
         options.sink["schema-registry"] = schema_registry
@@ -203,22 +195,35 @@ def _changefeeds(
     without_effect = {"enable-tidb-extension"} if protocol.value in release.options.rows_only else frozenset()
     _draw_protocol_options(draw, options, protocol.spec, unknown | without_effect)
     if compression and protocol.spec.large_messages is not Availability.NEVER and _COMPRESSION not in unknown:
-        _draw_compression(draw, options)
+        form = draw(st.sampled_from(["none", "snappy", "lz4"]))
+        if form != "none":
+            handle = {"large-message-handle-option": "none", _COMPRESSION: form}
+            options.sink["kafka-config"] = {"large-message-handle": handle}
     top = options.top | {"sink": options.sink}
     return FeedOptions(f"memory://changefeed/?{_query(options.uri)}", top)
+
+
+def _draw_head(
+    draw: st.DrawFn, protocols: Mapping[str, tuple[str, ...]], force_replicate: bool
+) -> tuple[Protocol, Release, _DrawnOptions]:
+    name = draw(st.sampled_from(tuple(protocols)))
+    protocol, encoding = parse_protocol_name(name)
+    release = RELEASES[draw(st.sampled_from(protocols[name]))]
+    options = _DrawnOptions({"protocol": protocol.value}, {}, {})
+    if encoding is not None:
+        options.uri["encoding-format"] = encoding
+    if release is not CLASSIC:
+        options.top["ticdc-emit"] = {"release": release.name}
+    if force_replicate:
+        options.top["force-replicate"] = True
+    return protocol, release, options
 
 
 @st.composite
 def _storage_changefeeds(
     draw: st.DrawFn, protocols: Mapping[str, tuple[str, ...]], force_replicate: bool
 ) -> FeedOptions:
-    protocol = Protocol(draw(st.sampled_from(tuple(protocols))))
-    release = RELEASES[draw(st.sampled_from(protocols[protocol.value]))]
-    options = _DrawnOptions({"protocol": protocol.value}, {}, {})
-    if release is not CLASSIC:
-        options.top["ticdc-emit"] = {"release": release.name}
-    if force_replicate:
-        options.top["force-replicate"] = True
+    protocol, release, options = _draw_head(draw, protocols, force_replicate)
     if protocol is not Protocol.CSV:
         _draw_protocol_options(draw, options, protocol.spec, release.options.unknown)
     sink, scheduler = draw(_storage_options(protocol, release, force_replicate=force_replicate))
@@ -312,13 +317,6 @@ def _draw_protocol_options(
 def _draw_flag(draw: st.DrawFn, options: dict[str, Any], name: str) -> None:
     if draw(st.booleans()):
         options[name] = True
-
-
-def _draw_compression(draw: st.DrawFn, options: _DrawnOptions) -> None:
-    compression = draw(st.sampled_from(["none", "snappy", "lz4"]))
-    if compression != "none":
-        handle = {"large-message-handle-option": "none", _COMPRESSION: compression}
-        options.sink["kafka-config"] = {"large-message-handle": handle}
 
 
 _DISPATCHERS = ("default", "index-value", "table", "ts")

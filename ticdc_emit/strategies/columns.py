@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from hypothesis import strategies as st
@@ -28,7 +29,6 @@ __all__ = [
     "TableOptions",
     "TableShape",
     "column_clause",
-    "column_types",
     "known_names",
     "named_tables",
     "names",
@@ -180,11 +180,6 @@ TYPES = tuple(_BY_NAME)
 """The names of all column types that :func:`~ticdc_emit.strategies.columns` draws."""
 
 
-def column_types(types: str | Collection[str] | None) -> _Types:
-    """Return column types of these names, all of :data:`TYPES` for ``None``; :class:`StrategyError` for others."""
-    return _chosen_types(known_names(types, TYPES, what="column types", argument="types"))
-
-
 @lru_cache(maxsize=64)
 def _chosen_types(types: tuple[str, ...]) -> _Types:
     return st.one_of([_BY_NAME[name] for name in types])
@@ -237,7 +232,7 @@ class TableShape:
 
     def column_types(self, names: tuple[str, ...] | None = None) -> st.SearchStrategy[ColumnType]:
         """Return the types of columns; ``names``: some of ``types``."""
-        kinds = column_types(self.types if names is None else names)
+        kinds = _chosen_types(self.types if names is None else names)
         return kinds if self.allow_backslashes else kinds.map(without_backslashes)
 
     @property
@@ -263,7 +258,7 @@ def tables(*, schema: str = "test", **options: Unpack[TableOptions]) -> st.Searc
     ``max_columns`` outside 1..1000.
     """
     refuse_unknown("tables", options, TableOptions)
-    return named_tables(schema, TableShape.of(options)).map(lambda made: made[1])
+    return named_tables(schema, TableShape.of(options)).map(itemgetter(1))
 
 
 @st.composite

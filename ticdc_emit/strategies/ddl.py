@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -89,7 +90,8 @@ def applicable(catalog: Catalog, kinds: Collection[str], shape: TableShape) -> s
     choices: list[_Statements] = []
     for kind in kinds:
         if kind == "create table":
-            choices += [_create_table(catalog, schema, shape) for schema in sorted({info.schema for info in bases})]
+            for schema in sorted({info.schema for info in bases}):
+                choices.append(named_tables(schema, shape, _table_names(catalog, schema)).map(itemgetter(1)))
         elif kind != "drop table" or len(bases) > 1:
             choices += [strategy for info in bases if (strategy := _BY_KIND[kind](info, shape, catalog)) is not None]
     return st.one_of(choices).filter(lambda query: _applies(catalog, query)) if choices else None
@@ -108,10 +110,6 @@ def _table_names(catalog: Catalog, schema: str) -> frozenset[str]:
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
-
-
-def _create_table(catalog: Catalog, schema: str, shape: TableShape) -> _Statements:
-    return named_tables(schema, shape, _table_names(catalog, schema)).map(lambda made: made[1])
 
 
 def _rename_table(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements:
@@ -143,7 +141,7 @@ def _add_column(draw: st.DrawFn, info: TableInfo, shape: TableShape, catalog: Ca
 
 def _drop_column(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
     in_indexes = {name for index in info.indexes if len(index.columns) > 1 for name in index.columns}
-    needed = _needed_columns(info) | in_indexes
+    needed = {*info.handle_key_names, *_sources_of_generated(info), *in_indexes}
     free = [column.name for column in _visible(info) if column.name not in needed]
     return _of_columns(free, lambda name: f"alter table {_quoted_name(info)} drop column {quoted(name)}")
 
@@ -182,10 +180,6 @@ def _visible(info: TableInfo) -> list[Column]:
 def _sources_of_generated(info: TableInfo) -> set[str]:
     """Return the columns from which others are generated."""
     return {name for column in info.columns if column.generated for name in column_names(column.generated_expr)}
-
-
-def _needed_columns(info: TableInfo) -> set[str]:
-    return set(info.handle_key_names) | _sources_of_generated(info)
 
 
 def _new_names(info: TableInfo, shape: TableShape) -> st.SearchStrategy[str]:

@@ -40,6 +40,7 @@ from ticdc_emit.strategies.columns import TYPES, names
 from ticdc_emit.strategies.deliveries import Delivery, deliveries
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
+from ticdc_emit.traffic.scenarios.delivery_order import interleave
 from ticdc_emit.traffic.scenarios.model import richest_parameters
 
 __all__ = ["SHRINK_S", "Example", "ExampleOptions", "examples", "failing_example", "feed_of_examples"]
@@ -49,7 +50,6 @@ SHRINK_S = 60.0
 
 _REGISTRY = "http://127.0.0.1:8081"
 _TOPIC_OF_A_TABLE = {"matcher": ["*.*"], "topic": "{schema}_{table}"}
-_MOST_IN_A_ROW = 8
 _MOST_LEFT_OUT = 10  # for each one that counts
 
 
@@ -360,17 +360,7 @@ def follows_ddl(config: ChangefeedConfig) -> bool:
 
 def interleaved(messages: Iterable[Message], order: random.Random) -> list[Message]:
     """Return messages in their order within a partition, and in a random order between partitions."""
-    waiting: dict[Target, list[Message]] = {}
+    queues: dict[Target, list[Message]] = {}
     for message in messages:
-        waiting.setdefault((message.topic, message.partition), []).append(message)
-    for own in waiting.values():
-        own.reverse()
-    arrived: list[Message] = []
-    while waiting:
-        target = order.choice(list(waiting))
-        for _ in range(order.randrange(1, _MOST_IN_A_ROW)):
-            if target in waiting:
-                arrived.append(waiting[target].pop())
-                if not waiting[target]:
-                    del waiting[target]
-    return arrived
+        queues.setdefault((message.topic, message.partition), []).append(message)
+    return interleave(order, queues.values())

@@ -166,7 +166,8 @@ class _Planner:
         if any(isinstance(self._roles.get(name), Serial) for name in key.columns):
             return
         free = [name for name in key.columns if name not in self._roles and self._can_hold(name, key)]
-        best = max(free, key=lambda name: self._preference(name, key), default=None)
+        rooms = {name: min(capacity(self._table.column(name), key.prefixes.get(name)), 1 << 40) for name in free}
+        best = max(free, key=lambda name: (rooms[name], self._table.column(name).type in INTEGER_TYPES), default=None)
         if not inside:
             if best is None:
                 raise self._refusal(
@@ -193,10 +194,6 @@ class _Planner:
         column = self._table.column(name)
         is_free = column.generated is None and (self._table.listed or ("",))[0] != name
         return is_free and capacity(column, key.prefixes.get(name)) >= SLOTS
-
-    def _preference(self, name: str, key: UniqueKey) -> tuple[int, bool]:
-        column = self._table.column(name)
-        return min(capacity(column, key.prefixes.get(name)), 1 << 40), column.type in INTEGER_TYPES
 
     def _refusal(self, message: str, *, remedy: str = "", column: str | None = None) -> SchemaError:
         return SchemaError(message, remedy=remedy, table=self._table.info.full_name, column=column)

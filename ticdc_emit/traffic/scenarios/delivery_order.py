@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.protocols.events import (
@@ -18,6 +18,8 @@ from ticdc_emit.protocols.events import (
     RowEvent,
     WatermarkEvent,
 )
+
+_Each = TypeVar("_Each")
 
 
 class SentMessage(NamedTuple):
@@ -52,10 +54,10 @@ def merge_by_commit_ts(queues: Iterable[Sequence[SentMessage]]) -> list[SentMess
     return [each for _, _, each in merge(*map(with_newest, queues), key=lambda entry: entry[:2])]
 
 
-def interleave(chance: random.Random, queues: Iterable[Sequence[SentMessage]]) -> list[SentMessage]:
+def interleave(chance: random.Random, queues: Iterable[Sequence[_Each]]) -> list[_Each]:
     """Return all messages in some order between partitions, keeping the order within each partition."""
     waiting = [list(reversed(queue)) for queue in queues if queue]
-    messages: list[SentMessage] = []
+    messages: list[_Each] = []
     while waiting:
         queue = chance.choice(waiting)
         messages += [queue.pop() for _ in range(min(len(queue), chance.choice((1, 1, 2, 5))))]

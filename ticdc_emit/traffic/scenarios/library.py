@@ -77,9 +77,11 @@ def scenario(
     history = sent = kind.history(chance)
     uri, config = _load_feed(chosen, topic, kind, history.time_zone, release=record, schema_registry=schema_registry)
     if config.codec.rows_only and (history.ddl or kind.protocols == WITH_DDL):
+        protocol = config.codec.protocol
+        sending = next(each for each in protocol.releases if protocol.value not in RELEASES[each].options.rows_only)
         raise ConfigError(
             f"the scenario {name} needs DDL or watermarks, which {config.release.name} does not send in {chosen}",
-            remedy=f"Use the release {_sending(config)}, or another protocol",
+            remedy=f"Use the release {sending}, or another protocol",
             option="release",
         )
     strict = kind.refused_at is not None and kind.refused is IncompatibleSchemaError
@@ -135,12 +137,6 @@ def _load_feed(
     uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
     registry = (schema_registry or _REGISTRY) if spec.registers_schemas else None
     return uri, load_changefeed(uri, kind.changefeed, release=release, time_zone=time_zone, schema_registry=registry)
-
-
-def _sending(config: ChangefeedConfig) -> str:
-    """Return the first release that sends all of a protocol's messages."""
-    protocol = config.codec.protocol
-    return next(name for name in protocol.releases if protocol.value not in RELEASES[name].options.rows_only)
 
 
 class RecordingRegistry:
