@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["PARTS", "cpu_seconds", "cpu_seconds_by_part"]
+__all__ = ["PARTS", "cpu_seconds", "cpu_seconds_by_part", "family"]
 
 PARTS = ("jvm_tasks", "jvm_compilers", "jvm_gc", "jvm_other", "workers", "driver")
 _THREADS = {
@@ -34,13 +34,13 @@ class _Stat(NamedTuple):
 
 def cpu_seconds() -> float:
     """Return user and system time so far, of ended children too, in seconds."""
-    return sum(each.whole for each in _family().values()) / os.sysconf("SC_CLK_TCK")
+    return sum(each.whole for each in family().values()) / os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds_by_part() -> dict[str, float]:
     """Return user and system time so far by part, in seconds; what ended threads of a JVM took is in ``jvm_other``."""
     ticks: Counter[str] = Counter()
-    for pid, each in _family().items():
+    for pid, each in family().items():
         if pid == os.getpid():
             ticks["driver"] += each.own
         elif each.name == "java":
@@ -54,7 +54,7 @@ def cpu_seconds_by_part() -> dict[str, float]:
     return {part: ticks[part] / os.sysconf("SC_CLK_TCK") for part in PARTS}
 
 
-def _family() -> dict[int, _Stat]:
+def family() -> dict[int, _Stat]:
     """Return this process and its descendants."""
     stats = _stats(Path("/proc"))
     ours, grown = {os.getpid()}, True

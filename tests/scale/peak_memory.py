@@ -10,6 +10,8 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
+from cpu_time import family
+
 __all__ = ["PeakMemory"]
 
 _PROC = Path("/proc")
@@ -39,7 +41,7 @@ class PeakMemory:
     def _watch(self) -> None:
         while not self._stop.wait(self._interval_s):
             self.driver = max(self.driver, _resident(os.getpid()))
-            workers = (_resident(pid) for pid in _spark_workers(os.getpid()))
+            workers = (_resident(pid) for pid in family() if pid != os.getpid() and _is_worker(pid))
             self.worker = max([self.worker, *workers])
 
 
@@ -49,25 +51,6 @@ def _resident(pid: int) -> int:
     except (OSError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def _spark_workers(root: int) -> list[int]:
-    """Return the descendants of a process that run Spark's Python daemon or its workers."""
-    parents: dict[int, int] = {}
-    for entry in _PROC.iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except (OSError, IndexError):
-                continue
-    found = []
-    for pid in parents:
-        ancestor = pid
-        while ancestor in parents and ancestor != root:
-            ancestor = parents[ancestor]
-        if ancestor == root and pid != root and _is_worker(pid):
-            found.append(pid)
-    return found
 
 
 def _is_worker(pid: int) -> bool:
