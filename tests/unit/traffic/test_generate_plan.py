@@ -96,11 +96,15 @@ def test_a_cycle_of_tables_is_left_open_where_it_may_be_null() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"rows": 0}, {"rate": 0}, {"ddl_rate": 2000}, {"deletes": 2}, {"transaction_size": 0.5}, {"lag": 1.5}],
+    [
+        *({"rows": 0}, {"rate": 0}, {"ddl_rate": 2000}, {"deletes": 2}, {"transaction_size": 0.5}, {"lag": 1.5}),
+        *({"rate": "x"}, {"rows": "5"}, {"ddl_rate": None}, {"rate": float("nan")}),
+    ],
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(SchemaError, match="out of its range"):
+    with pytest.raises(SchemaError, match="out of its range") as caught:
         planned("create table t (id bigint primary key)", **({"rows": 10} | wrong))  # type: ignore[arg-type]
+    assert caught.value.option == next(iter(wrong))
 
 
 def test_tables_are_chosen_by_name() -> None:
