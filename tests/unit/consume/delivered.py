@@ -11,6 +11,7 @@ from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.scenarios.delivery_order import interleave
 
 __all__ = [
     "HISTORY",
@@ -186,14 +187,7 @@ def by_place(messages: Iterable[Message]) -> list[list[Message]]:
 
 def interleaved(messages: Iterable[Message], seed: int) -> list[Message]:
     """Return all messages in some order between partitions, that of each partition kept."""
-    chance, queues = random.Random(seed), [list(reversed(each)) for each in by_place(messages)]
-    found = []
-    while queues:
-        queue = chance.choice(queues)
-        for _ in range(min(len(queue), chance.choice([1, 1, 2, 8]))):
-            found.append(queue.pop())
-        queues = [each for each in queues if each]
-    return found
+    return interleave(random.Random(seed), by_place(messages))
 
 
 def redelivered(messages: Iterable[Message], seed: int) -> list[Message]:
