@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sql_sessions import rows_of, session_of
 
 from ticdc_emit.database.session import Session
-from ticdc_emit.database.tables import Database
 from ticdc_emit.errors import StatementError, UnsupportedStatementError
-from ticdc_emit.schema.catalog import catalog_from_sql
 
 SCHEMA = """
 create table test.t (id int primary key auto_increment, name varchar(5) not null unique, n int default 3);
@@ -30,11 +29,7 @@ UPDATE = " on duplicate key update "
 
 
 def session() -> Session:
-    return Session(Database(catalog_from_sql(SCHEMA), "UTC"))
-
-
-def rows(on: Session, table: str) -> list[list[str | None]]:
-    return [list(row.values()) for row in on.database.tables["test", table].values()]
+    return session_of(SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +74,7 @@ def test_rows_meet_keys_as_in_tidb(script: str, affected: int, left: str) -> Non
     last = on.execute(script)[-1]
     table = last.statement.split(" into ")[1].split()[0]
     shown = ", ".join(
-        " ".join("NULL" if text is None else text for text in row) for row in sorted(rows(on, table), key=str)
+        " ".join("NULL" if text is None else text for text in row) for row in sorted(rows_of(on, table), key=str)
     )
     assert (last.affected_rows, shown) == (affected, left)
 
@@ -125,15 +120,15 @@ def test_what_fails_changes_nothing(statement: str, error: Any) -> None:
     on.execute(
         T + G + "insert into parents values (1); insert into children values (1, 1); insert into halves values (1, 1)"
     )
-    before = {table: rows(on, table) for _, table in on.database.tables}
+    before = {table: rows_of(on, table) for _, table in on.database.tables}
     with pytest.raises((StatementError, UnsupportedStatementError)) as caught:
         on.execute(statement)
     assert error in (getattr(caught.value, "number", None), error if str(error) in caught.value.message else "")
-    assert {table: rows(on, table) for _, table in on.database.tables} == before
+    assert {table: rows_of(on, table) for _, table in on.database.tables} == before
 
 
 def test_a_changed_key_of_the_parent_cascades() -> None:
     on = session()
     on.execute("insert into parents values (1); insert into children values (1, 1)")
     on.execute("insert into parents values (1)" + UPDATE + "id = 5")
-    assert (rows(on, "parents"), rows(on, "children")) == ([["5"]], [["1", "5"]])
+    assert (rows_of(on, "parents"), rows_of(on, "children")) == ([("5",)], [("1", "5")])

@@ -95,6 +95,16 @@ def serve() -> Iterator[Callable[..., Server]]:
         clear(server.store)
 
 
+@pytest.fixture
+def server(serve: Callable[..., Server]) -> Server:
+    return serve()
+
+
+@pytest.fixture
+def emulator(server: Server) -> Emulator:
+    return server.emulator
+
+
 def _insert(number: int, **values: Any) -> dict[str, Any]:
     row = {"id": number, "note": "x", "state": "new"} | values
     return {"schema": "shop", "table": "orders", "op": "insert", "after": row}
@@ -108,8 +118,7 @@ def _orders(emulator: Emulator) -> list[dict[str, str | None]]:
     return list(emulator.tables()["shop", "orders"].values())
 
 
-def test_sql_is_sent_and_changes_the_expected_tables(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_sql_is_sent_and_changes_the_expected_tables(server: Server) -> None:
     sent, results = server.emulator.run_sql(
         "INSERT INTO orders (id, note) VALUES (1, 'a'), (2, 'b'); UPDATE orders SET state = 'paid' WHERE id = 2;"
         "DELETE FROM orders WHERE id = 1; INSERT INTO clerks (name) VALUES ('Ada')"
@@ -124,8 +133,7 @@ def test_sql_is_sent_and_changes_the_expected_tables(serve: Callable[..., Server
     assert server.emulator.tables("messages")["shop", "orders"] == {("2",): {"id": "2", "note": "b", "state": "2"}}
 
 
-def test_a_watermark_follows_every_commit_on_every_partition(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_a_watermark_follows_every_commit_on_every_partition(server: Server) -> None:
     sent = server.emulator.send_rows([_insert(1)])
     last = {(each.topic, each.partition): json.loads(each.value or b"") for each in server.read()}
     assert {value["type"] for value in last.values()} == {"TIDB_WATERMARK"}
@@ -133,8 +141,7 @@ def test_a_watermark_follows_every_commit_on_every_partition(serve: Callable[...
     assert len(last) == 6  # three topics
 
 
-def test_a_statement_that_fails_leaves_what_was_committed_before(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_a_statement_that_fails_leaves_what_was_committed_before(server: Server) -> None:
     with pytest.raises(StatementError) as caught:
         server.emulator.run_sql("INSERT INTO orders (id) VALUES (1); INSERT INTO orders (id) VALUES (1)")
     assert caught.value.context["number"] == 1062
@@ -159,10 +166,9 @@ class _Leaving(Caller):
 
 @pytest.mark.parametrize(("is_late", "rows"), [(False, ["1"]), (True, [])])
 def test_a_script_ends_between_two_statements(
-    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, is_late: bool, rows: list[str]
+    server: Server, monkeypatch: pytest.MonkeyPatch, is_late: bool, rows: list[str]
 ) -> None:
     monkeypatch.setattr("ticdc_emit.emulator.call_lock.MOST_S", -1.0 if is_late else 60.0)
-    server = serve()
     script = "INSERT INTO orders (id) VALUES (1); INSERT INTO orders (id) VALUES (2)"
     context = copy_context()
     context.run(caller.set, Caller() if is_late else _Leaving())
@@ -174,8 +180,7 @@ def test_a_script_ends_between_two_statements(
     server.emulator.run_sql("INSERT INTO orders (id) VALUES (2)")
 
 
-def test_a_transaction_that_does_not_end_is_refused(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_a_transaction_that_does_not_end_is_refused(server: Server) -> None:
     with pytest.raises(StatementError, match="does not commit it"):
         server.emulator.run_sql("BEGIN; INSERT INTO orders (id) VALUES (1)")
     assert _orders(server.emulator) == []
@@ -190,9 +195,7 @@ def test_the_current_database_is_that_of_the_call(serve: Callable[..., Server]) 
     assert [column.name for column in server.emulator.source.catalog.table("a", "t").columns] == ["id", "c"]
 
 
-def test_rows_and_sql_and_ddl_act_on_the_same_tables(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_rows_and_sql_and_ddl_act_on_the_same_tables(server: Server, emulator: Emulator) -> None:
     emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new')")
     sent = emulator.send_rows([_update({"id": 1, "note": "a", "state": "new"}, note="b"), _insert(2)])
     assert [kind for kind, _ in server.rows(sent)] == ["UPDATE", "INSERT"] or sent.rows == 2
@@ -226,9 +229,8 @@ def test_rows_and_sql_and_ddl_act_on_the_same_tables(serve: Callable[..., Server
     ],
 )
 def test_rows_that_do_not_fit_change_nothing(
-    serve: Callable[..., Server], rows: list[Any], error: type[Exception], words: str
+    server: Server, rows: list[Any], error: type[Exception], words: str
 ) -> None:
-    server = serve()
     server.emulator.send_rows([_insert(1)])
     before = server.read()
     with pytest.raises(error, match=words):
@@ -325,8 +327,7 @@ def test_a_refused_row_costs_the_same_after_many_commits(serve: Callable[..., Se
     assert calls() <= first + 20
 
 
-def test_ddl_that_does_not_apply_changes_nothing(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_ddl_that_does_not_apply_changes_nothing(server: Server) -> None:
     before = server.read()
     with pytest.raises(DdlError):
         server.emulator.run_ddl("ALTER TABLE orders DROP COLUMN none")
@@ -335,8 +336,7 @@ def test_ddl_that_does_not_apply_changes_nothing(serve: Callable[..., Server]) -
     assert "ALTER" in server.kinds(sent)
 
 
-def test_the_last_messages_come_again(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_the_last_messages_come_again(server: Server) -> None:
     first = server.emulator.send_rows([_insert(1)])
     again = server.emulator.redeliver(2, "shop_orders")
     (kept,) = [each for each in server.read(first) if b'"INSERT"' in (each.value or b"")]
@@ -344,9 +344,7 @@ def test_the_last_messages_come_again(serve: Callable[..., Server]) -> None:
     assert again.messages == 4
 
 
-def test_a_held_partition_stops_the_checkpoint_and_gets_everything_on_release(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_a_held_partition_stops_the_checkpoint_until_its_release(server: Server, emulator: Emulator) -> None:
     target = next(p for p in emulator.send_rows([_insert(1)]).partitions if (p.topic, p.messages) == ("shop_orders", 2))
     held_at = emulator.changefeed().checkpoint
     emulator.hold("shop_orders", target.partition)
@@ -369,9 +367,7 @@ def test_a_watermark_is_repeated_with_the_same_bytes(serve: Callable[..., Server
         without.emulator.repeat_watermark()
 
 
-def test_a_restart_sends_everything_after_the_checkpoint_again(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_a_restart_sends_everything_after_the_checkpoint_again(server: Server, emulator: Emulator) -> None:
     emulator.send_rows([_insert(1)])
     checkpoint = emulator.changefeed().checkpoint
     second = emulator.send_rows([_insert(2)])
@@ -389,9 +385,7 @@ def test_a_restart_sends_everything_after_the_checkpoint_again(serve: Callable[.
         emulator.restart(1)
 
 
-def test_a_restart_makes_what_was_held_anew(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_a_restart_makes_what_was_held_anew(server: Server, emulator: Emulator) -> None:
     for partition in (0, 1):
         emulator.hold("shop_orders", partition)
     emulator.send_rows([_insert(1)])
@@ -399,9 +393,7 @@ def test_a_restart_makes_what_was_held_anew(serve: Callable[..., Server]) -> Non
     assert [data["id"] for _, data in server.rows(emulator.release())] == ["1"]
 
 
-def test_the_reference_consumer_has_the_expected_tables_whatever_delivery_does(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_a_consumer_has_the_expected_tables_whatever_delivery_does(server: Server, emulator: Emulator) -> None:
     emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'), (2, 'b', 'paid')")
     emulator.hold("shop_orders", 0)
     emulator.run_sql("UPDATE orders SET note = 'c'; INSERT INTO clerks (name) VALUES ('Ada'), ('Ben')")
@@ -413,9 +405,7 @@ def test_the_reference_consumer_has_the_expected_tables_whatever_delivery_does(s
     server.check_consumer()
 
 
-def test_a_reset_leaves_the_tables_of_the_start_and_the_ends_of_the_partitions(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_a_reset_leaves_the_tables_of_the_start(server: Server, emulator: Emulator) -> None:
     emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'); CREATE TABLE extra (id INT PRIMARY KEY)")
     emulator.run_sql(
         "ALTER TABLE clerks ADD COLUMN age INT; CREATE DATABASE other; CREATE TABLE other.t (a INT PRIMARY KEY)"
@@ -439,8 +429,7 @@ def test_a_reset_leaves_the_tables_of_the_start_and_the_ends_of_the_partitions(s
     assert [data for _, data in server.rows(after)] == [{"id": "1", "name": "Ada"}]
 
 
-def test_a_consumer_that_lives_on_has_empty_tables_after_a_reset(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_a_consumer_that_lives_on_has_empty_tables_after_a_reset(server: Server) -> None:
     for statement in ("INSERT INTO orders VALUES (1, 'a', 'new')", "ALTER TABLE orders DROP COLUMN note"):
         server.emulator.run_sql(statement)
         server.emulator.reset()
@@ -470,8 +459,7 @@ def test_a_schema_that_creates_its_databases_can_be_reset(serve: Callable[..., S
         emulator.run_sql("INSERT INTO shop.t VALUES ('x')")
 
 
-def test_a_table_that_did_not_change_is_not_touched_by_a_reset(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_a_table_that_did_not_change_is_not_touched_by_a_reset(server: Server) -> None:
     table = server.emulator.source.catalog.table("shop", "clerks")
     server.emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new')")
     server.emulator.reset()
@@ -479,8 +467,7 @@ def test_a_table_that_did_not_change_is_not_touched_by_a_reset(serve: Callable[.
     assert server.emulator.source.catalog.table("shop", "orders").id != table.id
 
 
-def test_resets_get_no_slower(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_resets_get_no_slower(server: Server) -> None:
     for _ in range(30):
         server.emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE orders ADD COLUMN c INT")
         server.emulator.reset()
@@ -488,8 +475,7 @@ def test_resets_get_no_slower(serve: Callable[..., Server]) -> None:
     assert server.emulator.source.begins == server.emulator.source.end
 
 
-def test_a_scenario_goes_to_topics_of_its_own(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_a_scenario_goes_to_topics_of_its_own(server: Server) -> None:
     before = len(server.read())
     sent, made = server.emulator.run_scenario("redelivery", seed=3)
     scenario_messages = [each for each in server.read() if each.topic.startswith("scenario-redelivery-3")]
@@ -582,9 +568,7 @@ def test_generated_ddl_goes_on_after_a_pause_and_a_reset(serve: Callable[..., Se
         emulator.reset()
 
 
-def test_traffic_stops_when_one_of_its_tables_changes(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_traffic_stops_when_one_of_its_tables_changes(server: Server, emulator: Emulator) -> None:
     emulator.start_traffic(50.0)
     server.now += 100
     emulator.run_ddl("ALTER TABLE orders DROP COLUMN note")
@@ -597,9 +581,7 @@ def test_traffic_stops_when_one_of_its_tables_changes(serve: Callable[..., Serve
     assert emulator.start_traffic().running
 
 
-def test_changefeeds_share_a_source_and_have_their_own_checkpoints(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_changefeeds_share_a_source_and_have_their_own_checkpoints(emulator: Emulator) -> None:
     other = f"other-{uuid4()}"
     config = load_changefeed(f"memory://{other}/?protocol=open-protocol", {"filter": {"rules": ["shop.clerks"]}})
     emulator.send_rows([_insert(1)])
@@ -617,9 +599,7 @@ def test_changefeeds_share_a_source_and_have_their_own_checkpoints(serve: Callab
         emulator.redeliver(1, changefeed="othr")
 
 
-def test_a_changefeed_ends_at_its_target(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_a_changefeed_ends_at_its_target(server: Server, emulator: Emulator) -> None:
     other = f"other-{uuid4()}"
     start = emulator.source.clock()
     feed = emulator.add("other", load_changefeed(f"memory://{other}/?protocol=canal-json", BY_TABLE), start_ts=start)
@@ -645,10 +625,8 @@ def failing_sink(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_changefeed_that_fails_says_so_until_it_is_restarted(
-    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+    server: Server, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve()
-    emulator = server.emulator
 
     with failing_sink(monkeypatch), pytest.raises(DeliveryError, match="the broker is gone"):
         emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new')")
@@ -661,10 +639,8 @@ def test_a_changefeed_that_fails_says_so_until_it_is_restarted(
 
 
 def test_rows_at_which_the_sink_fails_are_committed(
-    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+    server: Server, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve()
-    emulator = server.emulator
 
     with failing_sink(monkeypatch), pytest.raises(DeliveryError, match="the broker is gone"):
         emulator.send_rows([_insert(1)])
@@ -673,10 +649,8 @@ def test_rows_at_which_the_sink_fails_are_committed(
 
 
 def test_traffic_that_a_failure_has_stopped_goes_on(
-    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+    server: Server, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve()
-    emulator = server.emulator
     emulator.stop()
     emulator.start_traffic(100.0)
 
@@ -695,9 +669,7 @@ def test_traffic_that_a_failure_has_stopped_goes_on(
     server.check_consumer()
 
 
-def test_changes_that_are_no_longer_kept_cannot_be_sent_again(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_changes_that_are_no_longer_kept_cannot_be_sent_again(server: Server, emulator: Emulator) -> None:
     start = emulator.changefeed().checkpoint
     emulator.source._most_bytes = 100_000
     for number in range(40):
@@ -713,9 +685,7 @@ def test_changes_that_are_no_longer_kept_cannot_be_sent_again(serve: Callable[..
     assert len(_orders(emulator)) == 60
 
 
-def test_watermarks_follow_the_clock_while_nothing_is_committed(serve: Callable[..., Server]) -> None:
-    server = serve()
-    emulator = server.emulator
+def test_watermarks_follow_the_clock_while_nothing_is_committed(server: Server, emulator: Emulator) -> None:
     emulator.stop()
     emulator._heartbeat_s = 0.0
     server.now += 5_000
@@ -831,7 +801,7 @@ def test_every_stream_keeps_the_invariants(
 
 
 def test_calls_of_several_threads_come_one_after_the_other(serve: Callable[..., Server]) -> None:
-    server = serve()
+    server = serve(wait_s=None)
     emulator = server.emulator
 
     def insert(number: int) -> Sent:

@@ -199,64 +199,34 @@ def test_removing_is_idempotent_and_spares_the_servers_own(api: ApiClient) -> No
     assert api.request("DELETE", f"{FEEDS}/default").status_code == 400
 
 
-REFUSED = {
-    "no sink": (
-        {},
-        400,
-        "[CDC:ErrSinkURIInvalid]sink uri invalid 'sink_uri is empty, cannot create a changefeed without sink_uri'",
-    ),
-    "an id": (
-        {"changefeed_id": "a_b", "sink_uri": BLACKHOLE},
-        400,
-        "[CDC:ErrAPIInvalidParam]invalid changefeed_id: a_b",
-    ),
-    "the same id": (
-        {"changefeed_id": "default", "sink_uri": BLACKHOLE},
-        500,
-        "[CDC:ErrChangeFeedAlreadyExists]changefeed already exists, default",
-    ),
-    "a protocol": (
-        {"sink_uri": "kafka://127.0.0.1:9092/t?protocol=nope"},
-        500,
-        "[CDC:ErrSinkUnknownProtocol]unknown 'nope' message protocol for sink",
-    ),
-    "no topic": (
-        {"sink_uri": "kafka://127.0.0.1:9092/?protocol=canal-json"},
-        500,
-        "[CDC:ErrKafkaInvalidConfig]no topic is specified in sink-uri",
-    ),
-    "a type": (
-        {"sink_uri": "kafka://127.0.0.1:9092/t?protocol=canal-json", "replica_config": {"case_sensitive": "yes"}},
-        400,
-        "[CDC:ErrAPIInvalidParam]invalid api parameter: case-sensitive: expected boolean, got string",
-    ),
-    "a target": (
-        {"sink_uri": BLACKHOLE, "target_ts": 5},
-        400,
-        r"[CDC:ErrTargetTsBeforeStartTs]fail to create changefeed because target-ts 5 is earlier than start-ts \d+",
-    ),
-    "a start": (
-        {"sink_uri": BLACKHOLE, "start_ts": 5},
-        400,
-        r"[CDC:ErrStartTsBeforeGC]fail to create or maintain changefeed because start-ts 5 is earlier than or equal to "
-        r"GC safepoint at \d+",
-    ),
-    "a start in the future": (
-        {"sink_uri": BLACKHOLE, "start_ts": 1 << 62},
-        400,
-        rf"[CDC:ErrAPIInvalidParam]invalid start-ts {1 << 62}, larger than current tso \d+",
-    ),
-    "a rule": (
-        {"sink_uri": "kafka://127.0.0.1:9092/t?protocol=canal-json", "replica_config": {"filter": {"rules": ["*"]}}},
-        400,
-        r"[CDC:ErrFilterRuleInvalid].*",
-    ),
-}
+KAFKA = "kafka://127.0.0.1:9092/t?protocol=canal-json"
+REFUSED: tuple[tuple[str | None, dict[str, Any], int, str], ...] = (
+    (None, {}, 400, "[CDC:ErrSinkURIInvalid]sink uri invalid 'sink_uri is empty, cannot create a changefeed without "
+     "sink_uri'"),
+    (BLACKHOLE, {"changefeed_id": "a_b"}, 400, "[CDC:ErrAPIInvalidParam]invalid changefeed_id: a_b"),
+    (BLACKHOLE, {"changefeed_id": "default"}, 500,
+     "[CDC:ErrChangeFeedAlreadyExists]changefeed already exists, default"),
+    (KAFKA.replace("canal-json", "nope"), {}, 500,
+     "[CDC:ErrSinkUnknownProtocol]unknown 'nope' message protocol for sink"),
+    (KAFKA.replace("/t?", "/?"), {}, 500, "[CDC:ErrKafkaInvalidConfig]no topic is specified in sink-uri"),
+    (KAFKA, {"replica_config": {"case_sensitive": "yes"}}, 400,
+     "[CDC:ErrAPIInvalidParam]invalid api parameter: case-sensitive: expected boolean, got string"),
+    (BLACKHOLE, {"target_ts": 5}, 400,
+     r"[CDC:ErrTargetTsBeforeStartTs]fail to create changefeed because target-ts 5 is earlier than start-ts \d+"),
+    (BLACKHOLE, {"start_ts": 5}, 400,
+     r"[CDC:ErrStartTsBeforeGC]fail to create or maintain changefeed because start-ts 5 is earlier than or equal to "
+     r"GC safepoint at \d+"),
+    (BLACKHOLE, {"start_ts": 1 << 62}, 400,
+     rf"[CDC:ErrAPIInvalidParam]invalid start-ts {1 << 62}, larger than current tso \d+"),
+    (KAFKA, {"replica_config": {"filter": {"rules": ["*"]}}}, 400, r"[CDC:ErrFilterRuleInvalid].*"),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "status", "text"), REFUSED.values(), ids=REFUSED.keys())
-def test_errors_have_ticdcs_words(api: ApiClient, body: dict[str, Any], status: int, text: str) -> None:
-    code, answer = api.refused("POST", FEEDS, json=body)
+@pytest.mark.parametrize(("uri", "body", "status", "text"), REFUSED)
+def test_errors_have_ticdcs_words(
+    api: ApiClient, uri: str | None, body: dict[str, Any], status: int, text: str
+) -> None:
+    code, answer = api.refused("POST", FEEDS, json=body if uri is None else {"sink_uri": uri, **body})
     pattern = text.replace("[CDC", r"\[CDC")
     assert re.fullmatch(pattern, answer["error_msg"]) or answer["error_msg"] == text
     assert (code, answer["error_code"]) == (status, answer["error_msg"][1:].partition("]")[0])
@@ -319,58 +289,32 @@ def test_answers_show_no_secret(api: ApiClient) -> None:
     assert "hunter2" not in json.dumps(info)
 
 
-OUTSIDE = {
-    "another host": ("kafka://10.0.0.1:9092/t?protocol=canal-json", {}, "10.0.0.1:9092"),
-    "a host among others": ("kafka://127.0.0.1:9092,evil:1/t?protocol=canal-json", {}, "evil:1"),
-    "a file": ("kafka://127.0.0.1:9092/t?protocol=canal-json&ca=/etc/passwd&cert=/a&key=/b", {}, "ca, cert, key"),
-    "a folder": ("jsonl:///tmp/out?protocol=canal-json", {}, "jsonl://"),
-    "a folder of files": ("file:///tmp/out?protocol=csv", {}, "file://"),
-    "a bucket": ("s3://bucket/out?protocol=csv", {}, "s3://"),
-    "a store": ("s3://bucket/x?protocol=csv", {}, "s3://"),
-    "lines": ("jsonl:///tmp/out?protocol=canal-json", {}, "jsonl://"),
-    "stdout": ("stdout://?protocol=canal-json", {}, "stdout://"),
-    "memory": ("memory://x?protocol=canal-json", {}, "memory://"),
-    "a registry": ("kafka://127.0.0.1:9092/t?protocol=avro&schema-registry=http://10.0.0.1:80", {}, "10.0.0.1:80"),
-    "a login at a registry": (
-        "kafka://127.0.0.1:1/t?protocol=avro&schema-registry=http://127.0.0.1@evil:80",
-        {},
-        "evil:80",
-    ),
-    "a keytab": (
-        "kafka://127.0.0.1:9092/t?protocol=canal-json&sasl-mechanism=gssapi&sasl-gssapi-keytab-path=/etc/keytab"
-        "&sasl-gssapi-auth-type=keytab",
-        {},
-        "sasl-gssapi-keytab-path",
-    ),
-    "a storage": (
-        "kafka://127.0.0.1:9092/t?protocol=canal-json&enable-tidb-extension=true",
-        {
-            "large-message-handle": {
-                "large-message-handle-option": "claim-check",
-                "claim-check-storage-uri": "file:///etc",
-            }
-        },
-        "claim-check-storage-uri",
-    ),
-    "a token service": (
-        "kafka://127.0.0.1:9092/t?protocol=canal-json",
-        {
-            "sasl-mechanism": "OAUTHBEARER",
-            "sasl-oauth-client-id": "a",
-            "sasl-oauth-client-secret": "Yg==",
-            "sasl-oauth-token-url": "http://10.0.0.1/",
-        },
-        "sasl-oauth-token-url",
-    ),
-    "Glue": (
-        "kafka://127.0.0.1:9092/t?protocol=avro",
-        {"glue-schema-registry-config": {"registry-name": "a", "region": "b"}},
-        "glue-schema-registry-config",
-    ),
-}
+CLAIMS = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": "file:///etc"}
+OAUTH = {
+    "sasl-mechanism": "OAUTHBEARER", "sasl-oauth-client-id": "a", "sasl-oauth-client-secret": "Yg==",
+    "sasl-oauth-token-url": "http://10.0.0.1/",
+}  # fmt: skip
+AVRO = "kafka://127.0.0.1:9092/t?protocol=avro"
+OUTSIDE: tuple[tuple[str, dict[str, Any], str], ...] = (
+    (KAFKA.replace("127.0.0.1", "10.0.0.1"), {}, "10.0.0.1:9092"),
+    (KAFKA.replace("/t", ",evil:1/t"), {}, "evil:1"),
+    (f"{KAFKA}&ca=/etc/passwd&cert=/a&key=/b", {}, "ca, cert, key"),
+    ("jsonl:///tmp/out?protocol=canal-json", {}, "jsonl://"),
+    ("file:///tmp/out?protocol=csv", {}, "file://"),
+    ("s3://bucket/out?protocol=csv", {}, "s3://"),
+    ("stdout://?protocol=canal-json", {}, "stdout://"),
+    ("memory://x?protocol=canal-json", {}, "memory://"),
+    (f"{AVRO}&schema-registry=http://10.0.0.1:80", {}, "10.0.0.1:80"),
+    (f"{AVRO}&schema-registry=http://127.0.0.1@evil:80", {}, "evil:80"),
+    (f"{KAFKA}&sasl-mechanism=gssapi&sasl-gssapi-keytab-path=/etc/keytab&sasl-gssapi-auth-type=keytab", {},
+     "sasl-gssapi-keytab-path"),
+    (f"{KAFKA}&enable-tidb-extension=true", {"large-message-handle": CLAIMS}, "claim-check-storage-uri"),
+    (KAFKA, OAUTH, "sasl-oauth-token-url"),
+    (AVRO, {"glue-schema-registry-config": {"registry-name": "a", "region": "b"}}, "glue-schema-registry-config"),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(("uri", "kafka", "named"), OUTSIDE.values(), ids=OUTSIDE.keys())
+@pytest.mark.parametrize(("uri", "kafka", "named"), OUTSIDE)
 def test_a_changefeed_may_not_reach_outside(uri: str, kafka: dict[str, Any], named: str) -> None:
     config = load_changefeed(uri, {"sink": {"kafka-config": kafka}})
     with pytest.raises(TicdcRefusal, match=re.escape(named)):
