@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -394,3 +395,12 @@ class MissingDependencyError(TicdcEmitError, ImportError):
         if extra:
             remedy = f"Run: pip install 'ticdc-emit[{extra}]' (in a checkout: pip install '.[{extra}]')"
         super().__init__(message, remedy=remedy, **context)
+
+
+@contextmanager
+def importing(message: str, *, extra: str, **context: Any) -> Iterator[None]:
+    """Let an import in the block that fails name the extra that installs the package."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError(message, extra=extra, **context) from error

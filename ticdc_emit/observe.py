@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.errors import importing
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.report import RunReport, RunTotal, left_out, report_table, shown_lag, shown_watermark
 from ticdc_emit.tso import physical_ms
@@ -107,10 +107,8 @@ class ChangefeedMetrics:
 
 
 def _registered(registry: CollectorRegistry | None) -> dict[str, Any]:
-    try:
+    with importing("metrics need prometheus_client", extra="metrics"):
         from prometheus_client import REGISTRY, Counter, Gauge, Histogram
-    except ImportError:
-        raise MissingDependencyError("metrics need prometheus_client", extra="metrics") from None
     place = registry if registry is not None else REGISTRY
 
     def counted(name: str, text: str, *labels: str) -> Gauge:

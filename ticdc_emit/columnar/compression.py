@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.errors import ConfigError, importing
 
 _FASTEST = 0  # the level of TiCDC's lz4
 
@@ -23,10 +23,8 @@ def compressor(name: str) -> Callable[[bytes], bytes]:
     """
     if name == "none":
         return bytes
-    try:
+    with importing(f"the compression {name} needs cramjam", extra="compression"):
         import cramjam
-    except ImportError:
-        raise MissingDependencyError(f"the compression {name} needs cramjam", extra="compression") from None
     if name == "snappy":
         return lambda message: bytes(cramjam.snappy.compress_raw(message))
     if name == "lz4":

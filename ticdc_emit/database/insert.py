@@ -276,21 +276,23 @@ def _numbered(
     table: StoredTable, column: Column, texts: list[str | None], running: RunningStatement
 ) -> tuple[list[str | None], int | None]:
     """Return the texts with the numbers of AUTO_INCREMENT, and the first of these."""
-    counter = running.database.counter(table.state)
+    database, info = running.database, table.info
+    database.last_number(table.state)  # those of rows that exist
     numbered: list[str | None] = []
     first_id = None
     for text in texts:
         if text is None or (text == "0" and not running.keeps_zero):
             if table.state.auto_random == column.name:
                 raise unsupported("AUTO_RANDOM", f"Give {column.name} a value")
-            if not (table.info.pk_is_handle or table.info.common_handle):
+            if not (info.pk_is_handle or info.common_handle):
                 raise unsupported(
                     "AUTO_INCREMENT in a table without a clustered primary key", f"Give {column.name} a value"
                 )
-            text = str(counter.next())
+            text = str(database.last_number(table.state) + 1)
+            database.reach_number(info, int(text))
             first_id = int(text) if first_id is None else first_id
         elif text.lstrip("-").isdecimal():
-            counter.reach(int(text))
+            database.reach_number(info, int(text))
         else:
             raise unsupported("AUTO_INCREMENT of a column that is not an integer", f"Give {column.name} a value")
         numbered.append(text)

@@ -60,22 +60,6 @@ table with rows of another partition.
 _EMPTIES = frozenset({"create table", "truncate table"})
 
 
-class AutoIncrement:
-    """The counter of one AUTO_INCREMENT column. ``last``: the greatest number that was given or stored."""
-
-    def __init__(self) -> None:
-        self.last = 0
-
-    def next(self) -> int:
-        """Return the next number."""
-        self.last += 1
-        return self.last
-
-    def reach(self, number: int) -> None:
-        """Give only numbers above this one."""
-        self.last = max(self.last, number)
-
-
 class Database:
     """Holds the rows of tables. ``tables``: the rows so far, ``catalog``: the tables' versions.
 
@@ -91,7 +75,7 @@ class Database:
         self.rendering = Rendering(time_zone)
         self._zone = time_zone
         self._database = current_database(None, catalog)
-        self._counters: dict[int, AutoIncrement] = {}
+        self._numbers: dict[int, int] = {}
         self._key_indexes: dict[tuple[str, str], KeyIndex] = {}
         self._temporary: TemporaryRows = {}
 
@@ -143,19 +127,19 @@ class Database:
         """Return the rows of a table, also of one that another user of the catalog has created."""
         return self.tables.setdefault((info.schema, info.name), {})
 
-    def counter(self, state: TableState) -> AutoIncrement:
-        """Return what gives the next number of a table's AUTO_INCREMENT."""
+    def last_number(self, state: TableState) -> int:
+        """Return the greatest number that a table's AUTO_INCREMENT gave or a row has; from now on it is kept."""
         info = state.info
-        counter = self._counters.get(info.id)
-        if counter is None:
-            counter = self._counters[info.id] = AutoIncrement()
-            column = next((each.name for each in info.row_columns if each.flags & ColumnFlag.AUTO_INCREMENT), None)
-            has_rows = column is not None and not state.temporary
-            rows = self.tables[info.schema, info.name].values() if has_rows else ()
-            for row in rows:
-                counter.reach(int(row[column or ""] or 0))
-        counter.reach(state.auto_increment - 1)
-        return counter
+        if info.id not in self._numbers:
+            name = next((each.name for each in info.row_columns if each.flags & ColumnFlag.AUTO_INCREMENT), None)
+            rows = self.tables[info.schema, info.name].values() if name is not None and not state.temporary else ()
+            self._numbers[info.id] = max((int(row[name or ""] or 0) for row in rows), default=0)
+        self._numbers[info.id] = max(self._numbers[info.id], state.auto_increment - 1)
+        return self._numbers[info.id]
+
+    def reach_number(self, info: TableInfo, number: int) -> None:
+        """Let AUTO_INCREMENT give only numbers above this one."""
+        self._numbers[info.id] = max(self._numbers[info.id], number)
 
     def temporary(self, state: TableState, of_transaction: TemporaryRows) -> tuple[Rows, KeyIndex]:
         """Return the rows of a temporary table, and them by their unique keys; a global one begins empty in each
@@ -164,7 +148,7 @@ class Database:
         held = of_transaction if state.temporary.startswith("GLOBAL") else self._temporary
         if state.info.id not in held:
             held[state.info.id] = {}, KeyIndex(state.info, self.rendering)
-            self._counters.pop(state.info.id, None)
+            self._numbers.pop(state.info.id, None)
         return held[state.info.id]
 
     def key_index(self, info: TableInfo) -> KeyIndex:
@@ -316,13 +300,10 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
 
     def raise_counter(self, info: TableInfo, row: Row | None) -> None:
         """Let AUTO_INCREMENT give only numbers above that of a row."""
-        counter = self._counters.get(info.id)
-        if counter is None or row is None:
-            return
-        for column in info.row_columns:
-            if column.flags & ColumnFlag.AUTO_INCREMENT:
-                text = row[column.name] or "0"
-                counter.reach(int(text) if text.lstrip("-").isdecimal() else 0)
+        for column in info.row_columns if row is not None and info.id in self._numbers else ():
+            text = row[column.name] if row is not None and column.flags & ColumnFlag.AUTO_INCREMENT else None
+            if text is not None and text.lstrip("-").isdecimal():
+                self.reach_number(info, int(text))
 
     def _change_partitions(
         self, event: DdlEvent, name: tuple[str, str], other: tuple[str, str], before: TableState

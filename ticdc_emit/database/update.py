@@ -288,7 +288,7 @@ def _write(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: Runn
 
 
 def _change(table: StoredTable, old: Stored, new: Stored, running: RunningStatement) -> None:
-    running.database.counter(table.state)  # it knows the numbers before the change
+    running.database.last_number(table.state)  # those of rows that exist, before the change
     running.database.raise_counter(table.info, new.row)
     running.write(table, old, new)
 

@@ -36,7 +36,7 @@ from ticdc_emit.delivery.kafka_client import (
     settings_refused,
 )
 from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter
-from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError
+from ticdc_emit.errors import ConfigError, DeliveryError, importing
 from ticdc_emit.hints import hold_names
 
 if TYPE_CHECKING:
@@ -207,10 +207,8 @@ def _holds_secret(name: str, value: object) -> bool:
 
 
 def _require_client() -> None:
-    try:
+    with importing("Kafka sinks need confluent-kafka", extra="kafka"):
         import confluent_kafka  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError("Kafka sinks need confluent-kafka", extra="kafka") from error
 
 
 def security_settings(tls: TlsConfig, sasl: SaslConfig) -> dict[str, Any]:

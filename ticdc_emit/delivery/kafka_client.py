@@ -130,22 +130,16 @@ def delivery_failed(
 
     code = error.code()
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
+        fault = f"Kafka refused a message of {size} bytes for topic {topic}"
+        remedy = "Lower max-message-bytes to the topic's max.message.bytes, or raise that."
         if size is not None and limit is not None and size + RECORD_OVERHEAD_BYTES <= limit:
-            return MessageTooLargeError(
+            fault = (
                 f"Kafka refused a batch of messages for topic {topic}, the first of them {size} bytes long, because "
-                f"the topic takes less than when it was asked ({limit} bytes): {foreign_text(error.str())}",
-                remedy="Run the batch again, which asks for the topic's max.message.bytes again, or raise that.",
-                topic=topic,
-                partition=partition,
-                size=size,
+                f"the topic takes less than when it was asked ({limit} bytes)"
             )
-        return MessageTooLargeError(
-            f"Kafka refused a message of {size} bytes for topic {topic}: {foreign_text(error.str())}",
-            remedy="Lower max-message-bytes to the topic's max.message.bytes, or raise that.",
-            topic=topic,
-            partition=partition,
-            size=size,
-        )
+            remedy = "Run the batch again, which asks for the topic's max.message.bytes again, or raise that."
+        place = {"topic": topic, "partition": partition, "size": size}
+        return MessageTooLargeError(f"{fault}: {foreign_text(error.str())}", remedy=remedy, **place)
     if code in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.TOPIC_EXCEPTION):
         return unknown_topic(topic, creates=creates)
     if code == KafkaError._UNKNOWN_PARTITION and partition is not None:

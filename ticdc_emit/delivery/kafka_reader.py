@@ -22,7 +22,7 @@ from ticdc_emit.delivery.kafka_client import (
     find_topics,
     settings_refused,
 )
-from ticdc_emit.errors import DeliveryError, MissingDependencyError
+from ticdc_emit.errors import DeliveryError, importing
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, TopicPartition
@@ -87,10 +87,8 @@ def end_offsets(settings: Mapping[str, Any], targets: Collection[Target], timeou
 @contextmanager
 def _consumer(settings: Mapping[str, Any]) -> Iterator[tuple[Consumer, ConnectionLog, list[str]]]:
     """Yield a consumer in a group of its own, its log and its brokers; what Kafka raises becomes an error of ours."""
-    try:
+    with importing("reading Kafka needs confluent-kafka", extra="kafka"):
         from confluent_kafka import Consumer, KafkaException
-    except ImportError:
-        raise MissingDependencyError("reading Kafka needs confluent-kafka", extra="kafka") from None
     own = {"group.id": f"ticdc-emit-reader-{uuid4()}", "enable.auto.commit": False, "auto.offset.reset": "error"}
     log, brokers = ConnectionLog(), str(settings.get("bootstrap.servers", "")).split(",")
     try:

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -30,7 +30,7 @@ from ticdc_emit.config.secrets import (
     shown_names,
 )
 from ticdc_emit.config.uri import REFUSED_PARAMETERS, STORAGE_PARAMETERS, StorageUri
-from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError, TicdcEmitError
+from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError, TicdcEmitError, importing
 
 if TYPE_CHECKING:
     from ticdc_emit.storage.folder import Data
@@ -72,10 +72,6 @@ def _given(storage: StorageUri) -> dict[str, str]:
     return {name: value for name, value in storage.parameters.reveal().items() if value}
 
 
-def _nothing(given: Mapping[str, str]) -> dict[str, Any]:
-    return {}
-
-
 def _s3(given: Mapping[str, str]) -> dict[str, Any]:
     if "release" not in given and ("access-key" in given) != ("secret-access-key" in given):
         missing = "secret-access-key" if "access-key" in given else "access-key"
@@ -105,10 +101,6 @@ def _path_style(given: Mapping[str, str]) -> bool:
     if "force-path-style" in given:
         return _flag(given, "force-path-style", default=True)
     return given.get("provider") not in _VIRTUAL_HOSTED and "amazonaws.com" not in given.get("endpoint", "")
-
-
-def _gcs(given: Mapping[str, str]) -> dict[str, Any]:
-    return _renamed(given, {"endpoint": "endpoint_url", "credentials-file": "token"})
 
 
 def _azure(given: Mapping[str, str]) -> dict[str, Any]:
@@ -144,10 +136,10 @@ def _flag(given: Mapping[str, str], name: str, *, default: bool = False) -> bool
 
 
 _PROTOCOLS: dict[str, tuple[str, Callable[[Mapping[str, str]], dict[str, Any]]]] = {
-    "file": ("file", _nothing),
-    "memory": ("memory", _nothing),
+    "file": ("file", partial(_renamed, names={})),
+    "memory": ("memory", partial(_renamed, names={})),
     "s3": ("s3", _s3),
-    "gcs": ("gcs", _gcs),
+    "gcs": ("gcs", partial(_renamed, names={"endpoint": "endpoint_url", "credentials-file": "token"})),
     "azure": ("abfs", _azure),
 }
 
@@ -203,11 +195,9 @@ class ObjectStorage:
         """
         kind, (protocol, options) = self.storage.kind, protocol_and_options(self.storage)
         extra, package = _PACKAGES.get(kind, (self.extra, ""))
-        try:
+        with importing(f"{self.option} needs fsspec and tenacity", extra=extra):
             import fsspec
             import tenacity  # noqa: F401 - part of the same extra
-        except ImportError:
-            raise MissingDependencyError(f"{self.option} needs fsspec and tenacity", extra=extra) from None
         if protocol == "s3":
             hide_in_logs(AWS_LOGGERS, (Secret(options[name]) for name in ("key", "secret", "token") if name in options))
 

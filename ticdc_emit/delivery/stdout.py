@@ -19,6 +19,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import orjson
@@ -111,14 +112,13 @@ class StdoutWriter(TaskWriter):
             ) from fault
 
 
-def _json(message: Message) -> bytes:
-    key, value = printable_bytes(message.key), printable_bytes(message.value)
+def _line(shown: Callable[[bytes | None], object], message: Message) -> bytes:
+    key, value = shown(message.key), shown(message.value)
     return orjson.dumps({**message._asdict(), "key": key, "value": value}, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _base64(message: Message) -> bytes:
-    key, value = (None if data is None else base64.b64encode(data).decode() for data in (message.key, message.value))
-    return orjson.dumps({**message._asdict(), "key": key, "value": value}, option=orjson.OPT_APPEND_NEWLINE)
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
 
 
 def _binary(message: Message) -> bytes:
@@ -130,5 +130,9 @@ def _sized(data: bytes | None) -> bytes:
     return _NULL if data is None else struct.pack(">i", len(data)) + data
 
 
-FRAMINGS: Mapping[str, Callable[[Message], bytes]] = {"json": _json, "base64": _base64, "binary": _binary}
+FRAMINGS: Mapping[str, Callable[[Message], bytes]] = {
+    "json": partial(_line, printable_bytes),
+    "base64": partial(_line, _base64),
+    "binary": _binary,
+}
 """By the name of a framing, the bytes of a message."""

@@ -84,6 +84,15 @@ class EmulatedChangefeed:
         self._feed = self._begin(start_ts)
 
     @property
+    def recording(self) -> RecordingSink:
+        """The sink, which knows what was sent. Raises :class:`~ticdc_emit.errors.ChangefeedStateError` without one."""
+        if self.sink is None:
+            raise ChangefeedStateError(
+                f"the changefeed {self.name} sends its messages nowhere", remedy="Name another changefeed"
+            )
+        return self.sink
+
+    @property
     def checkpoint(self) -> int:
         """The TSO up to which everything was sent. Messages that are held back stop it."""
         return min([self._position, *self._held_since.values()])
@@ -211,12 +220,12 @@ class EmulatedChangefeed:
 
     def hold(self, topic: str, partition: int) -> None:
         """From now on, keep the messages of a topic-partition back; the checkpoint stays where it is."""
-        self._sink().hold(topic, partition)
+        self.recording.hold(topic, partition)
         self._held_since.setdefault((topic, partition), self._position)
 
     def release(self, topic: str | None, partition: int | None) -> None:
         """Send what was held back."""
-        sink = self._sink()
+        sink = self.recording
         released = sink.chosen(topic, partition)
         sink.release(topic, partition)
         for target in released:
@@ -227,7 +236,7 @@ class EmulatedChangefeed:
 
         Raises :class:`~ticdc_emit.errors.ChangefeedStateError` if there is none.
         """
-        sink = self._sink()
+        sink = self.recording
         assert self.config is not None
         if not self.config.codec.has_watermarks:
             raise ChangefeedStateError(
@@ -241,10 +250,3 @@ class EmulatedChangefeed:
 
         if not sink.redeliver(1, topic, partition, is_watermark):
             raise ChangefeedStateError("no watermark was sent yet", remedy="Send a change first, or wait a second")
-
-    def _sink(self) -> RecordingSink:
-        if self.sink is None:
-            raise ChangefeedStateError(
-                f"the changefeed {self.name} sends its messages nowhere", remedy="Name another changefeed"
-            )
-        return self.sink

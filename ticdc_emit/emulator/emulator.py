@@ -640,12 +640,7 @@ class Emulator(Running):
 
     def sink(self, changefeed: str = DEFAULT) -> RecordingSink:
         """Return the sink of a changefeed, which knows what was sent."""
-        sink = self.changefeed(changefeed).sink
-        if sink is None:
-            raise ChangefeedStateError(
-                f"the changefeed {changefeed} sends its messages nowhere", remedy="Name another changefeed"
-            )
-        return sink
+        return self.changefeed(changefeed).recording
 
     @contextmanager
     def _call(self, name: str, changefeed: str = DEFAULT) -> Iterator[_Call]:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 from ticdc_emit.config.secrets import Secret, hides_arguments
-from ticdc_emit.errors import MissingDependencyError, StateError
+from ticdc_emit.errors import StateError, importing
 from ticdc_emit.pipeline.plan.ddl import DdlStatement
 from ticdc_emit.pipeline.state import (
     BatchState,
@@ -80,10 +80,8 @@ class FsspecStateStore:
     """
 
     def __init__(self, uri: str) -> None:
-        try:
+        with importing("state_uri needs fsspec", extra="state", package="fsspec"):
             import fsspec
-        except ImportError:
-            raise MissingDependencyError("state_uri needs fsspec", extra="state", package="fsspec") from None
         self._uri = Secret(uri)
         self._token: str | None = None
         *outer, innermost = uri.split("::")

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.errors import ConfigError, importing
 from ticdc_emit.protocols.consumer_tables import Lookup, Tables
 from ticdc_emit.protocols.events import DecodeError, Event, Image, RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
@@ -172,10 +172,8 @@ def decompressor(compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRE
             remedy="Use none, snappy or lz4",
             option="large-message-handle-compression",
         )
-    try:
+    with importing(f"the compression {compression} needs cramjam", extra="compression"):
         import cramjam
-    except ImportError:
-        raise MissingDependencyError(f"the compression {compression} needs cramjam", extra="compression") from None
     unpack = _snappy if compression == "snappy" else _lz4
 
     def unpacked(data: bytes) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.errors import ConfigError, MissingDependencyError, importing
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.registry.http import ACCEPT, Exchange, ExchangeError, RegistryAddress
 
@@ -233,8 +233,6 @@ def read_record(
 
 def fastavro_module() -> Any:
     """Return fastavro; :class:`MissingDependencyError` without it."""
-    try:
+    with importing("reading Avro messages needs fastavro", extra="avro"):
         import fastavro
-    except ImportError:
-        raise MissingDependencyError("reading Avro messages needs fastavro", extra="avro") from None
     return fastavro

@@ -20,9 +20,9 @@ from ticdc_emit.config.secrets import AWS_LOGGERS, hide, hide_in_logs, hides_arg
 from ticdc_emit.errors import (
     ConfigError,
     IncompatibleSchemaError,
-    MissingDependencyError,
     RegistryError,
     RegistryUnreachableError,
+    importing,
 )
 from ticdc_emit.registry.base import RegisteredSchema, glue_schema
 
@@ -202,13 +202,11 @@ def _typed_errors(
 
 @hides_arguments
 def _client(config: GlueSchemaRegistry, timeout_s: float, attempts: int) -> Any:
-    try:
+    with importing("AWS Glue needs boto3 and tenacity", extra="glue"):
         import boto3
         import tenacity  # noqa: F401 - part of the same extra
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
-    except ImportError as error:
-        raise MissingDependencyError("AWS Glue needs boto3 and tenacity", extra="glue") from error
     credentials = (config.access_key, config.secret_access_key, config.token)
     names = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
     if any(credentials) and not all(credentials[:2]):

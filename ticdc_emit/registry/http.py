@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from ticdc_emit.config.secrets import HTTP_LOGGERS, Secret, hide, hide_in_logs, hides_arguments, mask_uri, printable
-from ticdc_emit.errors import ConfigError, MissingDependencyError, RegistryError, RegistryUnreachableError
+from ticdc_emit.errors import ConfigError, RegistryError, RegistryUnreachableError, importing
 from ticdc_emit.sql.json_depth import parsed
 
 if TYPE_CHECKING:
@@ -172,10 +172,8 @@ class Exchange:
         proxies of the environment. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without httpx, and
         :class:`~ticdc_emit.errors.ConfigError` for an invalid host.
         """
-        try:
+        with importing("a schema registry needs httpx", extra="avro"):
             import httpx
-        except ImportError:
-            raise MissingDependencyError("a schema registry needs httpx", extra="avro") from None
         self._address = address
         try:
             self._origin = _origin(httpx.URL(address.base))
@@ -500,10 +498,8 @@ class RegistryTransport:
 
 
 def _exchange(address: RegistryAddress, tls: RegistryTls | None, timeout_s: float) -> Exchange:
-    try:
+    with importing("a schema registry needs httpx and tenacity", extra="avro"):
         import tenacity  # noqa: F401 - part of the same extra as httpx
-    except ImportError as error:
-        raise MissingDependencyError("a schema registry needs httpx and tenacity", extra="avro") from error
     # the system's CAs, as in Go; httpx would use its own
     context = (tls or RegistryTls()).context() if address.https else None
     # the environment's proxy is used, as in Go, but not for this machine

@@ -38,10 +38,10 @@ from ticdc_emit.delivery.temporary import OpenFile, own_folder
 from ticdc_emit.errors import (
     ConfigError,
     DeliveryError,
-    MissingDependencyError,
     StateError,
     TicdcEmitError,
     UnsupportedTypeError,
+    importing,
 )
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.batch import Batch, EncodedBatch, Encoding, typed_table
@@ -307,12 +307,8 @@ class Staging:
         yield lambda name, mode: fs.open(f"{root}/{name}", mode)
 
     def _located(self) -> tuple[Any, str]:
-        try:
+        with importing("the data source stages rows by fsspec", extra="state", package="fsspec"):
             import fsspec
-        except ImportError:
-            raise MissingDependencyError(
-                "the data source stages rows by fsspec", extra="state", package="fsspec"
-            ) from None
         located: tuple[Any, str] = fsspec.core.url_to_fs(self.folder.reveal())
         return located
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.errors import importing
 from ticdc_emit.testing.java import batch_jvm, java_env, names_collector, short_lived_jvm
 
 if TYPE_CHECKING:
@@ -107,10 +107,8 @@ _EXTRA = "spark.driver.extraJavaOptions"
 
 def require_pyspark() -> None:
     """Raise :class:`MissingDependencyError` unless pyspark can be imported."""
-    try:
+    with importing("this needs Spark, but pyspark is not installed", extra="spark"):
         import pyspark  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError("this needs Spark, but pyspark is not installed", extra="spark") from error
 
 
 def conf_is_true(spark: SparkSession, setting: str) -> bool:

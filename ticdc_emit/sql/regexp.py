@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.errors import importing
 
 _GO_CAUSES = {
     "missing )": "missing closing )",
@@ -66,10 +66,8 @@ def compile_regexp(pattern: str, *, ignore_case: bool = False) -> GoRegexp:
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str, ignore_case: bool) -> Any:
-    try:
+    with importing(f"the regular expression {pattern!r} needs google-re2", extra="re2"):
         import re2
-    except ImportError as error:
-        raise MissingDependencyError(f"the regular expression {pattern!r} needs google-re2", extra="re2") from error
     options = re2.Options()
     options.log_errors = False
     options.case_sensitive = not ignore_case

@@ -10,14 +10,10 @@ checked when a strategy is made; :class:`~ticdc_emit.errors.StrategyError` names
 
 from __future__ import annotations
 
-from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.errors import importing
 
-try:
+with importing("ticdc_emit.strategies needs hypothesis", extra="strategies", package="hypothesis"):
     import hypothesis  # noqa: F401
-except ImportError:
-    raise MissingDependencyError(
-        "ticdc_emit.strategies needs hypothesis", extra="strategies", package="hypothesis"
-    ) from None
 
 from ticdc_emit.strategies.changefeeds import PROTOCOLS, FeedOptions, changefeeds
 from ticdc_emit.strategies.columns import TYPES, names, tables

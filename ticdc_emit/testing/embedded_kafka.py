@@ -13,7 +13,7 @@ from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.errors import importing
 from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, reached_here, unusable_port
 from ticdc_emit.testing.kafka_gateway import KafkaGateway
 from ticdc_emit.testing.running import Running
@@ -67,10 +67,8 @@ class EmbeddedKafka(Running):
 
     def start(self) -> Self:
         """Raise :class:`~ticdc_emit.errors.ConfigError` if ``port`` or ``host`` cannot be used."""
-        try:
+        with importing("the embedded Kafka needs confluent-kafka", extra="kafka"):
             from confluent_kafka import Producer
-        except ImportError as error:
-            raise MissingDependencyError("the embedded Kafka needs confluent-kafka", extra="kafka") from error
         self._cluster = Producer({"test.mock.num.brokers": self._broker_count, "log_level": 0})
         metadata = self._cluster.list_topics(timeout=_START_TIMEOUT_S)
         self.brokers = tuple(f"{broker.host}:{broker.port}" for broker in metadata.brokers.values())

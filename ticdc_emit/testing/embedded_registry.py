@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.errors import ConfigError, importing
 from ticdc_emit.registry.confluent import CONTENT_TYPE, compact_json
 from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.testing.addresses import LOOPBACK, address_text, reached_here
@@ -73,10 +73,8 @@ class RegistryStore:
 
         Raises :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``registry``.
         """
-        try:
+        with importing("the embedded registry needs Apache Avro", extra="registry"):
             import avro.compatibility  # noqa: F401
-        except ImportError as error:
-            raise MissingDependencyError("the embedded registry needs Apache Avro", extra="registry") from error
         self._lock = threading.RLock()
         self._ids: dict[str, int] = {}
         self._subjects: dict[str, list[Version]] = {}

@@ -32,9 +32,9 @@ from ticdc_emit.errors import (
     DeliveryError,
     DuplicateChangeError,
     LateRowError,
-    MissingDependencyError,
     RowError,
     TicdcEmitError,
+    importing,
     shown,
 )
 from ticdc_emit.pipeline.arrange.row_batch import POSITION
@@ -404,10 +404,8 @@ class SkippedFile:
         self._use(remove, "removed")
 
     def _use(self, do: Callable[[Any, str], None], what: str) -> None:
-        try:
+        with importing("bad_rows_path needs fsspec", extra="state", package="fsspec"):
             import fsspec
-        except ImportError:
-            raise MissingDependencyError("bad_rows_path needs fsspec", extra="state", package="fsspec") from None
         name = f"{self.run}-batch-{self.batch_id:08d}.jsonl"
         try:
             files, root = fsspec.core.url_to_fs(self.path.reveal())

@@ -16,7 +16,7 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
-from ticdc_emit.errors import ConfigError, MissingDependencyError, SchemaError, UnknownTableError
+from ticdc_emit.errors import ConfigError, MissingDependencyError, SchemaError, UnknownTableError, importing
 from ticdc_emit.protocols.canonical_text import converted, per_table
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableRows, Tables
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer, RecordReader, record_options
@@ -53,10 +53,8 @@ class AvroMembers:
     """Reads values. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro."""
 
     def __init__(self) -> None:
-        try:
+        with importing("reading Simple Avro messages needs fastavro", extra="avro"):
             import fastavro
-        except ImportError:
-            raise MissingDependencyError("reading Simple Avro messages needs fastavro", extra="avro") from None
         text = (files("ticdc_emit.protocols.simple") / "simple_message.avsc").read_text(encoding="utf-8")
         self._read = fastavro.schemaless_reader
         self._schema = fastavro.parse_schema(json.loads(text))

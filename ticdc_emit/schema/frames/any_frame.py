@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ticdc_emit.errors import ConfigError, MissingDependencyError, TicdcEmitWarning, UnsupportedTypeError, warn_caller
+from ticdc_emit.errors import ConfigError, TicdcEmitWarning, UnsupportedTypeError, importing, warn_caller
 from ticdc_emit.hints import names
 from ticdc_emit.schema.frames.source_table import SourceTable
 from ticdc_emit.schema.frames.spark_types import name_parts, spark_table, table_facts
@@ -95,10 +95,8 @@ def _is_spark(source: Any) -> bool:
 
 
 def _active_session(table: str) -> SparkSession:
-    try:
+    with importing("a table of a catalog needs pyspark", extra="spark", source=table):
         from pyspark.sql import SparkSession
-    except ImportError:
-        raise MissingDependencyError("a table of a catalog needs pyspark", extra="spark", source=table) from None
     session = SparkSession.getActiveSession()
     if session is None:
         raise ConfigError(
