@@ -11,12 +11,11 @@ import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink
+from ticdc_emit.delivery.base import MessageWriter, Sink
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.storage import Folder
 from ticdc_emit.storage.folder import Data
@@ -32,7 +31,7 @@ class LethalStorage(StorageSink):
 
     @classmethod
     def around(cls, sink: StorageSink, order: str) -> LethalStorage:
-        return cls(sink.uri, sink.rules, sink.dates, order=order)
+        return cls(sink.uri, sink.rules, order=order)
 
     def folder(self) -> Folder:
         return _LethalFolder(super().folder(), self.order)
@@ -65,7 +64,7 @@ class LethalSink:
     def message_limit(self, topics: Iterable[str]) -> int:
         return self.sink.message_limit(topics)
 
-    def open(self, message_limit: int | None = None) -> _LethalWriter:
+    def open(self, message_limit: int | None = None) -> Any:
         return _LethalWriter(self.sink.open(message_limit), self.order)
 
 
@@ -83,20 +82,15 @@ class _LethalWriter:
             os.kill(os.getpid(), signal.SIGKILL)
         self._writer.write(batch)
 
-    def flush(self) -> DeliveryReport:
-        return self._writer.flush()
-
-    def close(self) -> None:
-        self._writer.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._writer, name)
 
     def __enter__(self) -> _LethalWriter:
         self._writer.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._writer.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._writer.__exit__(*error)
 
 
 def _taken(order: str) -> bool:

@@ -187,20 +187,15 @@ class EmulatedChangefeed:
                 remedy="Give a TSO up to the checkpoint, or leave it out",
                 checkpoint_ts=begin,
             )
-        self._feed = self._begin(begin)
-        if self.sink is not None:
-            self.sink.forget_held()
-        self._position = begin
-        self._held_since = dict.fromkeys(self._held_since, begin)
-        self.state, self.error = "normal", None
+        self.begin_anew(begin, keeps_holds=True)
         self.send_new()
 
-    def begin_anew(self, start_ts: int) -> None:
-        """Begin at a TSO as a new changefeed does, and hold nothing back."""
+    def begin_anew(self, start_ts: int, *, keeps_holds: bool = False) -> None:
+        """Begin at a TSO as a new changefeed does, and drop what is held back. ``keeps_holds``: go on with that."""
         self._feed = self._begin(start_ts)
         if self.sink is not None:
-            self.sink.forget_held(ends_holds=True)
-        self._held_since = {}
+            self.sink.forget_held(ends_holds=not keeps_holds)
+        self._held_since = dict.fromkeys(self._held_since if keeps_holds else (), start_ts)
         self._position = start_ts
         self.state, self.error = "normal", None
 

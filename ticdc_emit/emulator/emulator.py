@@ -183,7 +183,7 @@ class Emulator(Running):
         )
         self.changefeeds: dict[str, EmulatedChangefeed] = {}
         self.add(DEFAULT, config)
-        self._schema = schema
+        self._schema, self.config = schema, config
         self._traffic_settings = traffic or Settings(rows=None, rate=DEFAULT_RATE)
         self._traffic: LiveTraffic | None = None
         self._traffic_error: TicdcEmitError | None = None
@@ -374,19 +374,15 @@ class Emulator(Running):
         table routing, the tables have the names of the messages.
         """
         with self._lock.held("the expected tables"):
-            config = self.changefeed().config
-            assert config is not None
-            tables, target = self.source.tables, TableRoutes.of(config).target
+            tables, target = self.source.tables, TableRoutes.of(self.config).target
             if form == "messages":
-                tables = shown_tables(tables, self.source.catalog, config.codec.protocol.value)
+                tables = shown_tables(tables, self.source.catalog, self.config.codec.protocol.value)
             return {target(*name): dict(rows) for name, rows in tables.items()}
 
     def keys(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Return the columns of each table's handle key, by the names of :meth:`tables`."""
         with self._lock.held("the expected tables"):
-            config = self.changefeed().config
-            assert config is not None
-            target = TableRoutes.of(config).target
+            target = TableRoutes.of(self.config).target
             return {
                 target(info.schema, info.name): info.handle_key_names
                 for info in self.source.catalog.tables()
@@ -400,34 +396,30 @@ class Emulator(Running):
         for a scenario that the protocol or the release does not have.
         """
         with self._call("a scenario") as call:
-            config = self.changefeed().config
-            assert config is not None
             self._scenarios += 1
             own = topic or f"scenario-{name}-{seed}-{self._scenarios}"
-            made = self._scenario(config, name, seed, own)
-            sink = self.recording_sink(config)
+            made = self._scenario(name, seed, own)
+            sink = self.recording_sink(self.config)
             made.send(sink)
             call.partitions = _partitions(sink, sink.sent(), call.feed)
         return call.sent(rows=len(made.history.rows)), made
 
-    def _scenario(self, config: ChangefeedConfig, name: str, seed: int, topic: str) -> Scenario:
-        protocol, registers = feed_of(config), config.codec.protocol.spec.registers_schemas
-        if not registers:
-            return scenario(name, protocol=protocol, release=config.release, seed=seed, topic=topic)
-        url = None if config.codec.schema_registry is None else config.codec.schema_registry.reveal()
-        registry = self._registry or registry_for(config)
+    def _scenario(self, name: str, seed: int, topic: str) -> Scenario:
+        config, url = self.config, self.config.codec.schema_registry
+        registers = config.codec.protocol.spec.registers_schemas
+        registry = (self._registry or registry_for(config)) if registers else None
         try:
             return scenario(
                 name,
-                protocol=protocol,
+                protocol=feed_of(config),
                 release=config.release,
                 seed=seed,
                 topic=topic,
                 registry=registry,
-                schema_registry=url,
+                schema_registry=url.reveal() if registers and url is not None else None,
             )
         finally:
-            if registry is not self._registry:
+            if registry is not None and registry is not self._registry:
                 registry.close()
 
     # -- generated traffic --------------------------------------------------------------------------------------------
@@ -621,8 +613,6 @@ class Emulator(Running):
             self._traffic, self._traffic_error = None, None
             feeds = list(self.changefeeds.values())
             for feed in feeds:
-                if feed.sink is not None:
-                    feed.sink.forget_held(ends_holds=True)
                 feed.begin_anew(self.source.clock())
             commits = self.source.reset()
             self._send_new(commits.end)

@@ -158,12 +158,6 @@ class RecordingSink:
             return [(topic, number) for topic, count in sorted(self._partitions.items()) for number in range(count)]
 
     @property
-    def partitions(self) -> dict[str, int]:
-        """The number of partitions of each topic that the changefeed uses."""
-        with self._lock:
-            return dict(sorted(self._partitions.items()))
-
-    @property
     def retained_bytes(self) -> int:
         """The bytes of messages that are kept or wait."""
         return self._kept_bytes.total() + self._held_bytes

@@ -160,7 +160,7 @@ class Source:
         self._log: deque[Commits] = deque()
         self.retained_bytes = 0
         self._base = copy.deepcopy(self._start)
-        self._begins = self.clock()
+        self.begins = self.clock()
         """The TSO after which the log begins, at which the tables are those of the base."""
         self._database = Database(copy.deepcopy(self._start), time_zone, checks=True)
 
@@ -175,14 +175,9 @@ class Source:
         return self._database.catalog
 
     @property
-    def begins(self) -> int:
-        """The TSO from which on a changefeed can start."""
-        return self._begins
-
-    @property
     def end(self) -> int:
         """The TSO of the last commit, or that at which the log begins."""
-        return self._log[-1].end if self._log else self._begins
+        return self._log[-1].end if self._log else self.begins
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
@@ -270,7 +265,7 @@ class Source:
         Each change keeps its commit_ts, which must be above the last commit. Where SQL has changed its row, it is made
         to fit: the images before are those that the tables have.
         """
-        start = begin = self._log[-1].end if self._log else self._begins
+        start = begin = self._log[-1].end if self._log else self.begins
         database = current_database(None, self.catalog)
         taken: list[Mapping[str, Any]] = []
         for commit_ts, query in [*ddl, (until, "")]:
@@ -328,7 +323,7 @@ class Source:
 
     def begin_log(self) -> None:
         """Forget what was committed so far: a changefeed starts at the present from now on."""
-        self._base, self._begins = copy.deepcopy(self.catalog), self.end  # the clock may be ahead: others ask it
+        self._base, self.begins = copy.deepcopy(self.catalog), self.end  # the clock may be ahead: others ask it
         self._log.clear()
         self.retained_bytes = 0
 
@@ -371,9 +366,9 @@ class Source:
 
     def check_start(self, checkpoint: int) -> None:
         """Raise :class:`~ticdc_emit.errors.ChangefeedStateError` if the changes after a TSO are not kept any more."""
-        if checkpoint < self._begins:
+        if checkpoint < self.begins:
             raise ChangefeedStateError(
-                f"changes are kept from the TSO {self._begins} on, and {checkpoint} is before it",
+                f"changes are kept from the TSO {self.begins} on, and {checkpoint} is before it",
                 remedy="Start later",
                 checkpoint_ts=checkpoint,
             )
@@ -405,7 +400,7 @@ class Source:
             self.retained_bytes -= oldest.nbytes
             for commit_ts, schema, query in oldest.ddl:
                 self._base.apply(query, schema=schema, commit_ts=commit_ts)
-            self._begins = oldest.end
+            self.begins = oldest.end
         return commits
 
 

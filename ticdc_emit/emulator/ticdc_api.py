@@ -145,25 +145,18 @@ class TicdcService:
     @property
     def version(self) -> str:
         """The release that is emulated, as TiCDC names it; of a lineage, its newest."""
-        name = self.config.release.name.rpartition("-")[2]
+        name = self.emulator.config.release.name.rpartition("-")[2]
         if not name[:1].isdigit():
             numbered = [each.rpartition("-")[2] for each in RELEASES if each.startswith("next-") == (name != "classic")]
             digits = [[int(part) for part in each.split(".") if part.isdigit()] for each in numbered]
             name = ".".join(map(str, max(digits)))
         return f"v{name}"
 
-    @property
-    def config(self) -> ChangefeedConfig:
-        """The configuration of the server's own changefeed."""
-        config = self.emulator.changefeed().config
-        assert config is not None
-        return config
-
     def load(self, wanted: VerifyTableConfig) -> ChangefeedConfig | None:
         """Return the configuration of a request, ``None`` for ``blackhole://``; what it may not name is refused."""
         if wanted.sink_uri.partition("?")[0].rstrip("/") == _BLACKHOLE.rstrip("/"):
             return None
-        own = self.config
+        own = self.emulator.config
         registry = None if own.codec.schema_registry is None else own.codec.schema_registry.reveal()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TicdcEmitWarning)  # TiCDC accepts what it warns of
@@ -285,7 +278,7 @@ def status(service: Service) -> dict[str, Any]:
         "version": service.version,
         "git_hash": "",
         "id": service.capture_id,
-        "cluster_id": service.config.cluster_id,
+        "cluster_id": service.emulator.config.cluster_id,
         "pid": os.getpid(),
         "is_owner": True,
         "liveness": 0,

@@ -20,44 +20,25 @@ OAUTH: dict[str, Any] = {"client_id": "id", "client_secret": PASSWORD, "token_ur
     [
         (TlsConfig(), SaslConfig(), {}),
         (TlsConfig(enable=True), SaslConfig(), {"security.protocol": "ssl"}),
-        (
-            TlsConfig(),
-            SaslConfig("PLAIN", "bob", PASSWORD),
-            {
-                "security.protocol": "sasl_plaintext",
-                "sasl.mechanisms": "PLAIN",
-                "sasl.username": "bob",
-                "sasl.password": PASSWORD,
-            },
-        ),
-        (
-            TlsConfig(enable=True, ca="ca.pem", insecure_skip_verify=True),
-            SaslConfig("GSSAPI", gssapi=GssapiConfig("keytab", "k.tab", None, "kafka", "bob", None, "EXAMPLE.ORG")),
-            {
-                "security.protocol": "sasl_ssl",
-                "ssl.ca.location": "ca.pem",
-                "enable.ssl.certificate.verification": False,
-                "sasl.mechanisms": "GSSAPI",
-                "sasl.kerberos.service.name": "kafka",
-                "sasl.kerberos.principal": "bob@EXAMPLE.ORG",
-                "sasl.kerberos.keytab": "k.tab",
-            },
-        ),
-        (
-            TlsConfig(),
-            SaslConfig("OAUTHBEARER", oauth=OAuthConfig(**OAUTH, scopes=("a", "b"))),
-            {
-                "security.protocol": "sasl_plaintext",
-                "sasl.mechanisms": "OAUTHBEARER",
-                "sasl.oauthbearer.method": "oidc",
-                "sasl.oauthbearer.client.id": "id",
-                "sasl.oauthbearer.client.secret": PASSWORD,
-                "sasl.oauthbearer.token.endpoint.url": OAUTH["token_url"],
-                "sasl.oauthbearer.scope": "a b",
-            },
-        ),
+        (TlsConfig(), SaslConfig("PLAIN", "bob", PASSWORD), {
+            "security.protocol": "sasl_plaintext", "sasl.mechanisms": "PLAIN", "sasl.username": "bob",
+            "sasl.password": PASSWORD,
+        }),
+        (TlsConfig(enable=True, ca="ca.pem", insecure_skip_verify=True),
+         SaslConfig("GSSAPI", gssapi=GssapiConfig("keytab", "k.tab", None, "kafka", "bob", None, "EXAMPLE.ORG")), {
+            "security.protocol": "sasl_ssl", "ssl.ca.location": "ca.pem",
+            "enable.ssl.certificate.verification": False, "sasl.mechanisms": "GSSAPI",
+            "sasl.kerberos.service.name": "kafka", "sasl.kerberos.principal": "bob@EXAMPLE.ORG",
+            "sasl.kerberos.keytab": "k.tab",
+        }),
+        (TlsConfig(), SaslConfig("OAUTHBEARER", oauth=OAuthConfig(**OAUTH, scopes=("a", "b"))), {
+            "security.protocol": "sasl_plaintext", "sasl.mechanisms": "OAUTHBEARER",
+            "sasl.oauthbearer.method": "oidc", "sasl.oauthbearer.client.id": "id",
+            "sasl.oauthbearer.client.secret": PASSWORD, "sasl.oauthbearer.token.endpoint.url": OAUTH["token_url"],
+            "sasl.oauthbearer.scope": "a b",
+        }),
     ],
-)
+)  # fmt: skip
 def test_settings(tls: TlsConfig, sasl: SaslConfig, settings: dict[str, Any]) -> None:
     assert security_settings(tls, sasl) == settings
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,31 +50,20 @@ def _busy_api(call: Callable[[Emulator], object]) -> Iterator[tuple[ApiClient, C
     gate = _Gate()
     config = load_changefeed(f"memory://{STORE}/?protocol=canal-json&enable-tidb-extension=true")
     emulator = Emulator(config, SCHEMA, sinks=gate.sink, heartbeat_s=None, wait_s=0.01)
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            call(emulator)
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-
-    def finish() -> None:
-        gate.opened.set()
-        thread.join(60)
-        assert (thread.is_alive(), failures) == (False, [])
-
-    with emulator:
+    with emulator, ThreadPoolExecutor(1) as pool:
         emulator.run_sql("INSERT INTO clerks VALUES (1, 'Ada')")
         gate.opened.clear()
-        thread.start()
+        running = pool.submit(call, emulator)
+
+        def finish() -> None:
+            gate.opened.set()
+            running.result(60)
+
         try:
             assert gate.reached.wait(60)
             yield ApiClient(Guard(control_api(emulator)), emulator, STORE), finish
         finally:
             gate.opened.set()
-            thread.join(60)
     clear(STORE)
 
 

@@ -41,7 +41,7 @@ def test_messages_go_through_and_are_recorded_with_their_offsets(store: str) -> 
     _write(sink, 1, b"3")
     assert sink.messages() == messages(store)
     assert sink.messages("t", 0, last=1) == messages(store)[1:2]
-    assert (sink.sent(), sink.end(("t", 0)), sink.partitions) == ({("t", 0): 2, ("t", 1): 1}, 2, {"t": 2})
+    assert (sink.sent(), sink.end(("t", 0)), sink.targets) == ({("t", 0): 2, ("t", 1): 1}, 2, [("t", 0), ("t", 1)])
 
 
 def test_the_last_messages_come_again_with_the_same_bytes_in_the_same_order(store: str) -> None:
