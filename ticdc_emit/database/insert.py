@@ -107,7 +107,6 @@ def _with_partition(table: StoredTable, rows: list[Row], running: RunningStateme
 
 
 def _columns(statement: nodes.Insert, table: StoredTable, running: RunningStatement) -> list[Column]:
-    """Return the columns that the statement gives, in its order."""
     if statement.columns is None:
         return [column for column in table.info.columns if not column.hidden]
     scope = Scope(running.values, table.info)
@@ -163,7 +162,6 @@ def _given(
 def _rows(
     table: StoredTable, values: dict[Column, list[_Given]], mode: SqlMode, running: RunningStatement
 ) -> tuple[list[Row], int | None]:
-    """Return the rows in canonical text, without generated columns, and the first number of AUTO_INCREMENT."""
     drawn = (each for each in values if each.flags & ColumnFlag.AUTO_INCREMENT or each.name == table.state.auto_random)
     automatic = next(drawn, None)
     texts = {column: _explicit(column, own, mode, running, nulls=column is automatic) for column, own in values.items()}
@@ -275,7 +273,6 @@ def _uuid(running: RunningStatement) -> str:
 def _numbered(
     table: StoredTable, column: Column, texts: list[str | None], running: RunningStatement
 ) -> tuple[list[str | None], int | None]:
-    """Return the texts with the numbers of AUTO_INCREMENT, and the first of these."""
     database, info = running.database, table.info
     database.last_number(table.state)  # those of rows that exist
     numbered: list[str | None] = []
@@ -306,7 +303,6 @@ def _numbered(
 
 
 def _replace(table: StoredTable, rows: list[Row], running: RunningStatement) -> int:
-    """Add rows; those in conflict with a row go first. Return how many rows were added or removed."""
     affected = 0
     for row in running.stored(table, rows):
         places = dict.fromkeys(place for _, place in table.keys.conflicts(row.keys))

@@ -84,7 +84,6 @@ def check_partitions(state: TableState, rows: Sequence[Row], how: Rendering) -> 
 
 
 def _in_order(column: Column, texts: Sequence[str | None]) -> list[tuple[Any, ...]]:
-    """Return values of a column, in canonical text, as parts of keys."""
     items: Sequence[Any] = texts
     if column.type in INTEGER_TYPES:
         items = [None if text is None else int(text) for text in texts]

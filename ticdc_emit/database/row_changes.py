@@ -80,7 +80,6 @@ def _change(table: StoredTable, before: Row | None, new: Row | None, running: Ru
 def _canonical(
     table: StoredTable, which: str, images: Mapping[int, Mapping[str, Any] | None], running: RunningStatement
 ) -> dict[int, Row]:
-    """Return images in canonical text, with their columns in the table's order."""
     info = table.info
     key = info.handle_key_names if which == "before" else ()
     needed = key or tuple(column.name for column in info.row_columns if not column.generated)

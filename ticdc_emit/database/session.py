@@ -316,7 +316,6 @@ class Session:
 
     @contextmanager
     def _statement(self, now: int, facts: Mapping[str, int]) -> Iterator[RunningStatement]:
-        """Give what a statement that changes rows works on; take back its changes if it fails."""
         if self._transaction is None:
             self._transaction = OpenTransaction(facts.get("start_ts") or now - 1)
             self._is_implicit = self._autocommit
@@ -366,7 +365,6 @@ class Session:
         return self._commit(now, facts) if self._is_implicit else ()
 
     def _commit(self, now: int, facts: Mapping[str, int]) -> tuple[Transaction, ...]:
-        """Commit the open transaction; return it if it changes a row."""
         transaction = self._transaction
         if transaction is None:
             return ()
@@ -471,7 +469,6 @@ class Session:
         return _constant_of(value_of(Scope(self._values).bind(value), None, self._values), variable.name)
 
     def _known(self, node: Any) -> Any:
-        """Return an expression of SET with the values of variables in it."""
         match node:
             case nodes.SystemVariable():
                 return self._system_value(node)
@@ -503,7 +500,6 @@ class Session:
         return nodes.Constant("string", texts[name]) if name in texts else replace(variable, scope="")
 
     def _set_system(self, variable: nodes.Variable) -> None:
-        """Set a variable on which rows depend; skip any other one."""
         name, value = variable.name.lower(), variable.value
         if name not in (_NEEDED_GLOBALLY if variable.scope == "GLOBAL" else _KEPT | _NEEDED.keys()):
             return
@@ -556,7 +552,6 @@ class Session:
 
 
 def _facts(comments: str) -> dict[str, int]:
-    """Return what the comments before a statement give."""
     facts: dict[str, int] = {}
     for found in _DIRECTIVE.finditer(comments):
         given = dict(_FACT.findall(found[1]))
@@ -571,7 +566,6 @@ def _facts(comments: str) -> dict[str, int]:
 
 @contextmanager
 def _placed(script: str, statement: ScriptStatement) -> Iterator[None]:
-    """Give errors the statement, and its place in the script."""
     try:
         yield
     except (StatementError, UnsupportedStatementError, SchemaError, InvalidValueError) as error:
@@ -595,7 +589,6 @@ def _parsed(text: str, sql_mode: str) -> nodes.ChangeStatement:
 
 
 def _check_query(query: object) -> None:
-    """Refuse a query that does more than to read."""
     for node in every_node(query):
         if isinstance(node, nodes.Assignment):
             raise unsupported("a SELECT that assigns to a variable", "Use SET")

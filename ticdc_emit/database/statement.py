@@ -158,7 +158,6 @@ class RunningStatement:
         return True
 
     def _follow(self, table: StoredTable, row: Row, after: Row | None) -> None:
-        """Cascade the removal of a row, or its change, to the rows that refer to it."""
         if table.state.temporary:
             return
         for state, key, children in self._foreign_keys.referring(table.info, row, after):
@@ -180,7 +179,6 @@ class RunningStatement:
 
 
 def _duplicate(table: StoredTable, key: UniqueKey, row: Row, other: Row) -> StatementError:
-    """Return the error of a row whose unique key another row has."""
     entry = "-".join(str(row.get(column.name, other.get(column.name))) for column in key.columns)
     return StatementError(
         f"Duplicate entry '{entry}' for key '{table.info.name}.{key.name}'",

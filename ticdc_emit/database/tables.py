@@ -111,7 +111,6 @@ class Database:
         self._take_typed(batches, taken, MAX_TSO)
 
     def _take_typed(self, batches: list[tuple[str, str, list[pa.RecordBatch]]], after: int, until: int) -> None:
-        """Take the changes above one commit_ts and up to another."""
         for schema, name, own in batches:
             rows: list[_Change] = []
             for batch in own:
@@ -199,7 +198,6 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
         return events
 
     def _partitioned(self) -> dict[int, TableState]:
-        """Return the partitioned tables by their ids."""
         return {state.info.id: state for state in self.catalog.states() if state.info.partitions}
 
     def apply_statement(
@@ -227,7 +225,6 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
         return events
 
     def _check_referred(self, query: str, schema: str | None, sql_mode: str) -> None:
-        """Refuse to empty a table to which a foreign key of another one refers."""
         if "truncate" not in query.lower() or not any(state.foreign_keys for state in self.catalog.states()):
             return
         node = parse_ddl(query, sql_mode)
@@ -246,7 +243,6 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
                 )
 
     def _check_rows(self, event: DdlEvent) -> None:
-        """Check the rows of a table that a statement has changed."""
         info, before = event.table_info, event.pre_table_info
         if info is None or before is None or info.is_view or (info.schema, info.name) not in self.tables:
             return
@@ -283,7 +279,6 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
                 )
 
     def _follow_keys(self, info: TableInfo, moment: list[tuple[Row | None, Row | None]]) -> None:
-        """Keep the rows by their unique keys, where SQL has asked for them."""
         index = self._key_indexes.pop((info.schema, info.name), None)
         if index is None or index.info is not info or not info.whole_handle_key:
             return
@@ -366,7 +361,6 @@ def _transaction_of(change: _Change) -> int:
 
 
 def _image(change: _Change, which: str, info: TableInfo) -> Row | None:
-    """Return an image that the change's operation must have, with only the columns of the table's version."""
     if Op.parse(change["op"]) is (Op.INSERT if which == "before" else Op.DELETE):
         return None
     image = change.get(which)

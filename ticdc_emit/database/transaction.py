@@ -147,7 +147,6 @@ def _changes_key(info: TableInfo, net: _Net) -> bool:
 
 
 def _seqs(nets: list[_Net], *, by_kind: bool) -> list[int]:
-    """Return the ``seq`` of each change: by its kind first, or the one given."""
     if not by_kind:
         return [net.seq or 0 for net in nets]
     orders = [(_RANKS[net.op], net.seq or 0) for net in nets]
@@ -160,8 +159,6 @@ _RANKS = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
 
 @dataclass
 class _Net:
-    """What becomes of one stored row."""
-
     before: Row | None
     after: Row | None
     seq: int | None
@@ -214,7 +211,6 @@ def _clustered_nets(info: TableInfo, steps: list[_Step]) -> tuple[list[_Net], bo
 
 
 def _nets_by_row_id(info: TableInfo, steps: list[_Step]) -> list[_Net]:
-    """Return the net changes of a table whose rows have a row id of their own."""
     live: dict[tuple[Any, ...], list[_Net]] = {}
     nets: list[_Net] = []
     for step in steps:

@@ -105,7 +105,6 @@ def _refuse_parts(statement: nodes.Update | nodes.Delete, word: str) -> None:
 
 
 def _matching_rows(table: StoredTable, condition: CallTree | None, running: RunningStatement) -> list[Row]:
-    """Return the rows for which a condition is true, all without one."""
     if condition is None:
         return list(table.rows.values())
     rows = _by_key(table, condition, running)
@@ -197,7 +196,6 @@ def _changed_rows(
     condition: CallTree | None,
     running: RunningStatement,
 ) -> list[tuple[Row, Row]]:
-    """Return the rows that change, each as it was and as it is then."""
     columns = column_values(table.info, rows, running.rendering)
     overflowing = {MySQLType.NEWDECIMAL} if _is_point(table, condition) else set()
     assigned = {
@@ -263,7 +261,6 @@ def _is_same_json(old: Any, new: Any) -> bool:
 def _moments_of_update(
     table: StoredTable, assignments: dict[Column, CallTree | Column], running: RunningStatement
 ) -> Row:
-    """Return the columns with ON UPDATE CURRENT_TIMESTAMP that the statement does not assign."""
     return {
         column.name: running.moment(column)
         for column in table.info.row_columns

@@ -290,7 +290,6 @@ def _column(batch: pa.RecordBatch, name: str, kind: str, *accepted: Callable[[pa
 
 
 def _topics(topic: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Return the names of topics, and the place of each row's among them."""
     encoded = topic if pa.types.is_dictionary(topic.type) else pc.dictionary_encode(topic)
     names, codes = encoded.dictionary, encoded.indices
     if len(names.unique()) < len(names):

@@ -383,7 +383,6 @@ class KafkaAdmin:
         return False
 
     def _broker_config(self, broker: int) -> Any:
-        """Return a broker's configuration; raises ``KafkaException``."""
         from confluent_kafka.admin._config import ConfigResource
         from confluent_kafka.admin._resource import ResourceType
 

@@ -144,7 +144,6 @@ class KafkaWriter(TaskWriter):
         return len(self._producer)
 
     def _wait(self, serve: Callable[[], int], until: int) -> None:
-        """Serve delivery reports until at most ``until`` messages are outstanding; fail when none moves."""
         outstanding = len(self._producer)
         last_progress = time.monotonic()
         while True:

@@ -49,7 +49,6 @@ class ObjectFolder:
         self._storage.put({self._path(path): parts}, f"cannot write {path}")
 
     def _below(self, files: Any, path: str) -> list[str]:
-        """Return the files in a folder and below it; none for a folder that is missing."""
         if self._uri.kind == "file":
             walk = os.walk(path or "/", onerror=_refuse_unless_missing)
             return [f"{folder.rstrip('/')}/{name}" for folder, _, names in walk for name in names]

@@ -634,7 +634,6 @@ class Emulator(Running):
 
     @contextmanager
     def _call(self, name: str, changefeed: str = DEFAULT) -> Iterator[_Call]:
-        """Keep other calls out of the block, and count what a changefeed sends in it."""
         with self.exclusive(name):
             feed = self.changefeed(changefeed)
             call = _Call(feed)

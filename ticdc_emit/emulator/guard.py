@@ -203,7 +203,6 @@ class Guard:
             )
 
     def _has_token(self, headers: dict[str, str]) -> bool:
-        """Whether a request has the token, or needs none."""
         scheme, _, given = headers.get("authorization", "").partition(" ")
         digest = hashlib.sha256(given.strip().encode()).digest()
         return self._digest is None or (hmac.compare_digest(digest, self._digest) and scheme.lower() == "bearer")
@@ -233,7 +232,6 @@ class Guard:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """Return the headers by name; a second one of those that decide is refused."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")

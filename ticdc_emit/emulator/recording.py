@@ -335,7 +335,6 @@ class RecordingSink:
                 excess -= self._drop_oldest(largest)
 
     def _drop_oldest(self, target: Target) -> int:
-        """Drop the oldest message of a topic-partition, and return its bytes."""
         record = self._kept[target].popleft()
         size = _OVERHEAD + _size(record.key, record.value)
         self._kept_bytes[target] -= size
@@ -343,8 +342,6 @@ class RecordingSink:
 
 
 class _Writer(TaskWriter):
-    """Collects, and delivers on flush."""
-
     def __init__(self, sink: RecordingSink, message_limit: int | None) -> None:
         super().__init__(_NO_LIMIT)  # the writer behind it checks sizes
         self._recording, self._message_limit = sink, message_limit

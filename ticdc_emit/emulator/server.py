@@ -34,7 +34,6 @@ IDLE_S = 10.0
 
 
 def _impatient() -> type[asyncio.Protocol]:
-    """Return uvicorn's protocol, whose connections end after :data:`IDLE_S`."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     class Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]

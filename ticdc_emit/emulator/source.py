@@ -350,7 +350,6 @@ class Source:
         yield from (statement.text for statement in script if created.get(statement) not in existing)
 
     def _created_database(self, statement: ScriptStatement) -> str | None:
-        """Return the name in a CREATE DATABASE."""
         node = parse_ddl(statement.text, self._sql_mode) if statement.word == "CREATE" else None
         return node.name if isinstance(node, CreateDatabase) else None
 

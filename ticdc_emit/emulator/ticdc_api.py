@@ -216,7 +216,6 @@ def _as_file(value: Any) -> Any:
 
 
 def _running_error(feed: EmulatedChangefeed) -> dict[str, Any] | None:
-    """Return the error at which a changefeed has failed."""
     error = feed.error  # another thread may restart the changefeed meanwhile
     if error is None or feed.state != "failed":
         return None
@@ -224,7 +223,6 @@ def _running_error(feed: EmulatedChangefeed) -> dict[str, Any] | None:
 
 
 def _host_of(url: str) -> str:
-    """Return ``host:port`` of a URL, without a login."""
     return url.partition("://")[2].partition("/")[0].rpartition("@")[2]
 
 

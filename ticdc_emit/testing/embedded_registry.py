@@ -192,7 +192,6 @@ def whole_number(text: str) -> int | None:
 
 
 def _checked_schema(text: str) -> str:
-    """Return the canonical text of a schema; parsing checks that it is one."""
     from avro.errors import AvroException
 
     try:
@@ -214,7 +213,6 @@ def _parse(text: str) -> Any:
 
 
 def _incompatibilities(level: str, text: str, versions: list[Version]) -> list[str]:
-    """Why the schema cannot follow the versions; empty if it can."""
     from avro import compatibility
 
     direction, _, transitive = level.partition("_")
@@ -458,8 +456,6 @@ def _cut(connection: socket.socket) -> None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection: finds the route, reads the body, writes the answer."""
-
     server: _Server
     protocol_version = "HTTP/1.1"
     server_version = "ticdc-emit"

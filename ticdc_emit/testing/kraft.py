@@ -76,7 +76,6 @@ def _cached_folder(server: Path) -> Path:
 
 
 def _file_name(coordinates: str) -> str:
-    """``group:artifact:version[:type[:classifier]]`` as Maven names the file."""
     _, artifact, version, kind, classifier = [*coordinates.split(":"), "jar", ""][:5]
     return f"{artifact}-{version}{'-' if classifier else ''}{classifier}.{kind}"
 
