@@ -57,6 +57,7 @@ from ticdc_emit.emulator.control_bodies import (
     TrafficState,
 )
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator, Sent
+from ticdc_emit.emulator.guard import refusal_body
 from ticdc_emit.emulator.ticdc_api import TICDC_PATH, TicdcRefusal, TicdcService, ticdc_error
 from ticdc_emit.errors import (
     ChangefeedStateError,
@@ -490,11 +491,7 @@ async def _refuse_content(request: Request, error: Exception) -> JSONResponse:
     place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
     message = f"{place or 'the body'}: {first['msg']}"
     remedy = "Give the fields that docs/control.md and /openapi.json list"
-    return _answer(
-        request,
-        422,
-        {"type": "RequestRefused", "message": message, "remedy": remedy, "context": {"member": place}},
-    )
+    return _answer(request, 422, refusal_body(message, remedy, member=place))
 
 
 async def _refuse_path(request: Request, error: Exception) -> JSONResponse:
@@ -502,21 +499,15 @@ async def _refuse_path(request: Request, error: Exception) -> JSONResponse:
     message = {404: "there is nothing at this path", 405: "this path has other methods"}.get(
         error.status_code, str(error.detail)
     )
-    body = {"type": "RequestRefused", "message": message, "remedy": "See /openapi.json for the paths", "context": {}}
-    response = _answer(request, error.status_code, body)
+    response = _answer(request, error.status_code, refusal_body(message, "See /openapi.json for the paths"))
     response.headers.update(error.headers or {})
     return response
 
 
 async def _fail(request: Request, error: Exception) -> JSONResponse:
     logger.error("the control API failed at %s %s", request.method, request.url.path, exc_info=error)
-    body = {
-        "type": "InternalError",
-        "message": "the server failed",
-        "remedy": "Read its traceback on the server's stderr, and report it",
-        "context": {},
-    }
-    return _answer(request, 500, body)
+    remedy = "Read its traceback on the server's stderr, and report it"
+    return _answer(request, 500, refusal_body("the server failed", remedy, "InternalError"))
 
 
 def _application() -> FastAPI:

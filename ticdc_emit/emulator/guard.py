@@ -99,10 +99,10 @@ class Refusal(Exception):  # noqa: N818 - an answer
         super().__init__(message)
         self.status, self.message, self.remedy = status, message, remedy
 
-    def body(self) -> bytes:
-        """Return the answer's JSON."""
-        error = {"type": "RequestRefused", "message": self.message, "remedy": self.remedy, "context": {}}
-        return orjson.dumps({"error": error})
+
+def refusal_body(message: str, remedy: str, kind: str = "RequestRefused", **context: str) -> dict[str, Any]:
+    """Return an error of the server itself as its answers have it."""
+    return {"type": kind, "message": message, "remedy": remedy, "context": context}
 
 
 class Guard:
@@ -272,7 +272,7 @@ _SAFE_HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"
 
 
 async def _refuse(send: Send, refusal: Refusal) -> None:
-    body = refusal.body()
+    body = orjson.dumps({"error": refusal_body(refusal.message, refusal.remedy)})
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_SAFE_HEADERS]
     if refusal.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

@@ -122,7 +122,8 @@ class RecordingSink:
         """Taken last, never while something is asked of the sink."""
         self._partitions: dict[str, int] = {}
         self._kept: dict[Target, deque[Message]] = {}
-        self._kept_bytes: Counter[Target] = Counter()
+        self._bytes_of: Counter[Target] = Counter()
+        self._kept_bytes = 0
         self._held: dict[Target, list[_Pair]] = {}
         self._held_bytes = 0
         self._sent: dict[Target, int] = {}
@@ -160,7 +161,7 @@ class RecordingSink:
     @property
     def retained_bytes(self) -> int:
         """The bytes of messages that are kept or wait."""
-        return self._kept_bytes.total() + self._held_bytes
+        return self._kept_bytes + self._held_bytes
 
     def sent(self) -> dict[Target, int]:
         """Return how many messages each topic-partition got from this changefeed, also again ones."""
@@ -260,7 +261,7 @@ class RecordingSink:
         """Forget what was sent, hold nothing back, and drop what waits. Offsets go on."""
         with self._sending, self._lock:
             self.forget_held(ends_holds=True)
-            self._kept, self._kept_bytes, self._sent = {}, Counter(), {}
+            self._kept, self._bytes_of, self._kept_bytes, self._sent = {}, Counter(), 0, {}
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
@@ -326,19 +327,21 @@ class RecordingSink:
         kept = self._kept.setdefault(target, deque())
         for offset, (key, value) in enumerate(pairs, first):
             kept.append(Message(*target, offset, key, value))
-            self._kept_bytes[target] += _OVERHEAD + _size(key, value)
+            self._count(target, _OVERHEAD + _size(key, value))
             if len(kept) > self._most_messages:
                 self._drop_oldest(target)
-        while (excess := self._kept_bytes.total() - self._most_bytes) > 0:
-            largest = max(self._kept_bytes, key=self._kept_bytes.__getitem__)
-            while excess > 0 and self._kept[largest]:
-                excess -= self._drop_oldest(largest)
+        while self._kept_bytes > self._most_bytes:
+            largest = max(self._bytes_of, key=self._bytes_of.__getitem__)
+            while self._kept_bytes > self._most_bytes and self._kept[largest]:
+                self._drop_oldest(largest)
 
-    def _drop_oldest(self, target: Target) -> int:
+    def _drop_oldest(self, target: Target) -> None:
         record = self._kept[target].popleft()
-        size = _OVERHEAD + _size(record.key, record.value)
-        self._kept_bytes[target] -= size
-        return size
+        self._count(target, -_OVERHEAD - _size(record.key, record.value))
+
+    def _count(self, target: Target, size: int) -> None:
+        self._bytes_of[target] += size
+        self._kept_bytes += size
 
 
 class _Writer(TaskWriter):

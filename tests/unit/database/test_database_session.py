@@ -33,6 +33,11 @@ def session(schema: str = ITEMS, **options: Any) -> Session:
     return session_of(schema, **options)
 
 
+@pytest.fixture
+def on() -> Session:
+    return session()
+
+
 def rows(on: Session, table: str = "items") -> list[tuple[str | None, ...]]:
     return rows_of(on, table)
 
@@ -51,8 +56,7 @@ def sent(on: Session, script: str) -> list[tuple[str, Any, Any]]:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def test_defaults_and_numbers_fill_a_row() -> None:
-    on = session()
+def test_defaults_and_numbers_fill_a_row(on: Session) -> None:
     (result,) = on.execute("insert into items (name) values ('a'), ('b')")
     assert (result.kind, result.affected_rows, result.last_insert_id) == ("insert", 2, 1)
     on.execute(
@@ -86,8 +90,7 @@ def test_generated_columns_fail_as_in_tidb() -> None:
     assert rows(on) == [("1", "5", "25")]
 
 
-def test_replace_removes_what_is_in_its_way() -> None:
-    on = session()
+def test_replace_removes_what_is_in_its_way(on: Session) -> None:
     on.execute("insert into items values (1, 'a', 1), (2, 'b', 2)")
     (result,) = on.execute("replace into items values (1, 'b', 9)")
     assert (result.affected_rows, rows(on)) == (3, [("1", "b", "9")])
@@ -110,8 +113,7 @@ def test_replace_removes_what_is_in_its_way() -> None:
         ("update items set id = 4; update items set id = 1", [("update", "1", "1")]),
     ],
 )
-def test_a_transaction_sends_what_is_left_of_each_row(script: str, changes: list[Any]) -> None:
-    on = session()
+def test_a_transaction_sends_what_is_left_of_each_row(on: Session, script: str, changes: list[Any]) -> None:
     on.execute("insert into items values (1, 'a', 1)")
     assert sent(on, f"begin; {script}; commit") == changes
 
@@ -135,8 +137,7 @@ def test_a_transaction_has_one_commit_ts_and_the_time_of_its_start() -> None:
     assert last.changes[0]["start_ts"] == last.start_ts
 
 
-def test_ddl_commits_the_open_transaction_first() -> None:
-    on = session()
+def test_ddl_commits_the_open_transaction_first(on: Session) -> None:
     on.execute("begin; insert into items (name) values ('a')")
     (result,) = on.execute("alter table items add column size int default 4")
     transaction, ddl = result.committed
@@ -147,22 +148,19 @@ def test_ddl_commits_the_open_transaction_first() -> None:
     assert not on.in_transaction
 
 
-def test_rollback_and_savepoints_take_rows_back() -> None:
-    on = session()
+def test_rollback_and_savepoints_take_rows_back(on: Session) -> None:
     on.execute("insert into items values (1, 'a', 1); begin; delete from items; rollback")
     assert rows(on) == [("1", "a", "1")]
     script = "begin; update items set stock = 2; savepoint s; delete from items; rollback to s; commit"
     assert sent(on, script) == [("update", "1", "1")]
 
 
-def test_autocommit_off_waits_for_commit() -> None:
-    on = session()
+def test_autocommit_off_waits_for_commit(on: Session) -> None:
     assert sent(on, "set autocommit = 0; insert into items values (1, 'a', 1)") == []
     assert sent(on, "commit") == [("insert", None, "1")]
 
 
-def test_a_comment_gives_the_commit_ts() -> None:
-    on = session()
+def test_a_comment_gives_the_commit_ts(on: Session) -> None:
     facts = "commit_ts=450000000262144000 start_ts=450000000262143000 seq=4"
     (result,) = on.execute(f"/* ticdc-emit: {facts} */ insert into items values (1, 'a', 1)")
     (transaction,) = result.committed
@@ -198,8 +196,7 @@ def test_a_comment_gives_the_commit_ts() -> None:
         ("rollback to s", 1305),
     ],
 )
-def test_a_statement_fails_as_in_tidb_and_leaves_no_row(statement: str, number: int) -> None:
-    on = session()
+def test_a_statement_fails_as_in_tidb_and_leaves_no_row(on: Session, statement: str, number: int) -> None:
     on.execute("insert into items values (1, 'a', 1), (2, 'b', 2)")
     before = rows(on)
     with pytest.raises(StatementError) as caught:
@@ -325,8 +322,7 @@ def test_defaults_that_tidb_refuses(definition: str, number: int) -> None:
         ("update `keys` set a = 2", "keys is not partitioned by RANGE, LIST or HASH"),
     ],
 )
-def test_what_is_not_executed_is_refused_by_name(statement: str, part: str) -> None:
-    on = session()
+def test_what_is_not_executed_is_refused_by_name(on: Session, statement: str, part: str) -> None:
     on.execute("create table parts (a int primary key) partition by hash (a) partitions 2")
     on.execute("insert into parts values (1)")
     on.execute(
@@ -341,16 +337,14 @@ def test_what_is_not_executed_is_refused_by_name(statement: str, part: str) -> N
     assert rows(on) == before
 
 
-def test_a_failing_statement_leaves_the_transaction_open() -> None:
-    on = session()
+def test_a_failing_statement_leaves_the_transaction_open(on: Session) -> None:
     on.execute("begin; insert into items values (1, 'a', 1)")
     with pytest.raises(StatementError):
         on.execute("insert into items values (2, 'b', 1), (1, 'c', 1)")
     assert sent(on, "commit") == [("insert", None, "1")]
 
 
-def test_ddl_that_does_not_fit_the_rows_changes_nothing() -> None:
-    on = session()
+def test_ddl_that_does_not_fit_the_rows_changes_nothing(on: Session) -> None:
     on.execute("insert into items values (1, 'a', 1), (2, 'b', 1)")
     for statement, error in [
         ("create unique index u on items (stock)", StatementError),
@@ -460,8 +454,7 @@ UNLOCK TABLES;
 """
 
 
-def test_a_file_of_mysqldump_runs() -> None:
-    on = session()
+def test_a_file_of_mysqldump_runs(on: Session) -> None:
     on.execute(DUMP)
     assert rows(on) == [("0", "a", "1"), ("2", "it's \\", "2")]
     on.execute("insert into items values (0, 'b', 1)")
@@ -471,8 +464,7 @@ def test_a_file_of_mysqldump_runs() -> None:
 # -- temporary tables --------------------------------------------------------------------------------------------------
 
 
-def test_a_local_temporary_table_hides_a_real_one_and_sends_nothing() -> None:
-    on = session()
+def test_a_local_temporary_table_hides_a_real_one_and_sends_nothing(on: Session) -> None:
     on.execute("insert into items (name) values ('a')")
     on.execute("begin; insert into items (name) values ('b')")
     on.execute("create temporary table items (id int primary key auto_increment, size int)")
@@ -496,8 +488,7 @@ def test_a_local_temporary_table_hides_a_real_one_and_sends_nothing() -> None:
         on.execute("drop table items; insert into items values (1)")
 
 
-def test_rows_of_a_global_temporary_table_live_in_one_transaction() -> None:
-    on = session()
+def test_rows_of_a_global_temporary_table_live_in_one_transaction(on: Session) -> None:
     create = "create global temporary table g (id int primary key auto_increment, v int) on commit delete rows"
     (result,) = on.execute(create)
     assert [type(each).__name__ for each in result.committed] == ["AppliedDdl"]
@@ -526,8 +517,7 @@ def test_a_temporary_table_has_no_foreign_keys_and_takes_an_id() -> None:
 # -- changes that are not SQL ------------------------------------------------------------------------------------------
 
 
-def test_sql_and_other_changes_act_on_the_same_rows() -> None:
-    on = session()
+def test_sql_and_other_changes_act_on_the_same_rows(on: Session) -> None:
     change = {"schema": "shop", "table": "items", "op": "insert", "commit_ts": 5, "before": None}
     on.database.take([{**change, "after": {"id": "4", "name": "d", "stock": "1"}}])
     on.execute("update items set stock = stock + 1 where id = 4; insert into items (name) values ('e')")
@@ -582,8 +572,7 @@ def test_generated_traffic_comes_into_the_same_rows() -> None:
         "set auto_increment_increment = 1; set @i = @@auto_increment_increment; set auto_increment_increment = @i",
     ],
 )
-def test_a_variable_on_which_no_row_depends_is_skipped(statement: str) -> None:
-    on = session()
+def test_a_variable_on_which_no_row_depends_is_skipped(on: Session, statement: str) -> None:
     assert {result.kind for result in on.execute(statement)} <= {"set", "skipped"}
     on.execute("insert into items (name) values ('Zürich'), (_binary 'ö'); update items set stock = 4")
     assert rows(on) == [("1", "Zürich", "4"), ("2", "ö", "4")]
@@ -702,8 +691,7 @@ def test_a_default_of_timestamp_in_another_time_zone_is_refused(statement: str) 
     on.execute(f"set time_zone = 'Asia/Shanghai'; {statement}")
 
 
-def test_user_statements_commit_and_other_skipped_ones_do_not() -> None:
-    on = session()
+def test_user_statements_commit_and_other_skipped_ones_do_not(on: Session) -> None:
     assert sent(on, "begin; insert into items values (1, 'a', 1); create user u; rollback") == [("insert", None, "1")]
     trigger = "create trigger b before insert on items for each row set @a = 1"
     assert sent(on, f"begin; delete from items; {trigger}; rollback") == []

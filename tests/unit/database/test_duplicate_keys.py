@@ -32,6 +32,11 @@ def session() -> Session:
     return session_of(SCHEMA)
 
 
+@pytest.fixture
+def on() -> Session:
+    return session()
+
+
 @pytest.mark.parametrize(
     ("script", "affected", "left"),
     [
@@ -69,8 +74,7 @@ def session() -> Session:
          "1 5, 2 6"),
     ],
 )  # fmt: skip
-def test_rows_meet_keys_as_in_tidb(script: str, affected: int, left: str) -> None:
-    on = session()
+def test_rows_meet_keys_as_in_tidb(on: Session, script: str, affected: int, left: str) -> None:
     last = on.execute(script)[-1]
     table = last.statement.split(" into ")[1].split()[0]
     shown = ", ".join(
@@ -89,8 +93,7 @@ def test_rows_meet_keys_as_in_tidb(script: str, affected: int, left: str) -> Non
         ("insert ignore into t (name) values ('a'), ('c')", 3),
     ],
 )
-def test_last_insert_id_is_that_of_an_added_row_or_given(statement: str, last_id: int | None) -> None:
-    on = session()
+def test_last_insert_id_is_that_of_an_added_row_or_given(on: Session, statement: str, last_id: int | None) -> None:
     on.execute(T)
     assert on.execute(statement)[0].last_insert_id == last_id
     (added,) = on.execute("insert into t (name) values ('z')")
@@ -115,8 +118,7 @@ def test_last_insert_id_is_that_of_an_added_row_or_given(statement: str, last_id
         ("insert ignore into g (id, twice) values (3, 1)", 3105),
     ],
 )
-def test_what_fails_changes_nothing(statement: str, error: Any) -> None:
-    on = session()
+def test_what_fails_changes_nothing(on: Session, statement: str, error: Any) -> None:
     on.execute(
         T + G + "insert into parents values (1); insert into children values (1, 1); insert into halves values (1, 1)"
     )
@@ -127,8 +129,7 @@ def test_what_fails_changes_nothing(statement: str, error: Any) -> None:
     assert {table: rows_of(on, table) for _, table in on.database.tables} == before
 
 
-def test_a_changed_key_of_the_parent_cascades() -> None:
-    on = session()
+def test_a_changed_key_of_the_parent_cascades(on: Session) -> None:
     on.execute("insert into parents values (1); insert into children values (1, 1)")
     on.execute("insert into parents values (1)" + UPDATE + "id = 5")
     assert (rows_of(on, "parents"), rows_of(on, "children")) == ([("5",)], [("1", "5")])

@@ -28,6 +28,12 @@ class _Client:
         host, _, port = address.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout=10)
 
+    def __enter__(self) -> _Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
     def ask(self, key: int, version: int, body: bytes = b"", *, tags: bytes = b"") -> bytes:
         """Return the body of the response."""
         request = struct.pack(">hhih", key, version, 7, 2) + b"me" + tags + body
@@ -55,9 +61,8 @@ def kafka() -> Iterator[EmbeddedKafka]:
 
 @pytest.fixture
 def client(kafka: EmbeddedKafka) -> Iterator[_Client]:
-    made = _Client(kafka.bootstrap)
-    with closing(made.socket):
-        yield made
+    with _Client(kafka.bootstrap) as client:
+        yield client
 
 
 def _text(value: str) -> bytes:
@@ -169,8 +174,7 @@ def test_another_protocol_is_disconnected_and_others_go_on(kafka: EmbeddedKafka,
         other.sendall(garbage)
         with suppress(ConnectionError):
             assert other.recv(1) == b""
-    client = _Client(kafka.bootstrap)
-    with closing(client.socket):
+    with _Client(kafka.bootstrap) as client:
         assert len(_metadata(client)) == 1
 
 
@@ -178,8 +182,7 @@ def test_another_protocol_is_disconnected_and_others_go_on(kafka: EmbeddedKafka,
 def test_clients_are_told_where_to_connect(advertised: tuple[str, int] | None) -> None:
     with EmbeddedKafka(port=0, advertised=advertised) as kafka:
         host, port = advertised or ("127.0.0.1", kafka.port)
-        client = _Client(kafka.bootstrap)
-        with closing(client.socket):
+        with _Client(kafka.bootstrap) as client:
             assert _metadata(client) == [(1, host, port)]
             answer = client.ask(_COORDINATOR, 0, _text("g"))
     assert answer == struct.pack(">hi", 0, 1) + _text(host) + struct.pack(">i", port)
@@ -190,28 +193,24 @@ def test_a_host_beside_loopback_tells_each_client_the_address_that_it_used() -> 
         port = kafka.port
         assert kafka.bootstrap == f"127.0.0.1:{port}"
         for host in ("127.0.0.1", "127.0.0.2"):
-            client = _Client(f"{host}:{port}")
-            with closing(client.socket):
+            with _Client(f"{host}:{port}") as client:
                 assert _metadata(client) == [(1, host, port)]
 
 
 def test_each_broker_has_a_port() -> None:
     with EmbeddedKafka(brokers=3, port=0) as kafka:
-        client = _Client(kafka.bootstrap)
-        with closing(client.socket):
+        with _Client(kafka.bootstrap) as client:
             brokers = _metadata(client)
         own = {int(each.rpartition(":")[2]) for each in kafka.brokers}
         assert sorted(node for node, _, _ in brokers) == [1, 2, 3]
         assert len({port for _, _, port in brokers} - own) == 3
         for _, host, port in brokers:
-            other = _Client(f"{host}:{port}")
-            with closing(other.socket):
+            with _Client(f"{host}:{port}") as other:
                 assert _metadata(other) == brokers
 
 
 def test_stop_closes_connections_and_can_come_twice(kafka: EmbeddedKafka) -> None:
-    client = _Client(kafka.bootstrap)
-    with closing(client.socket):
+    with _Client(kafka.bootstrap) as client:
         _metadata(client)
         kafka.stop()
         with pytest.raises((EOFError, ConnectionError)):
