@@ -126,67 +126,68 @@ def _settings(protocol: str, **options: Any) -> str:
     return console.file.getvalue()
 
 
-def test_settings_of_canal_json() -> None:
-    shown = _settings("canal-json")
-    assert "`id` DECIMAL(20,0),\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` STRING,\n  `f` DOUBLE" in shown
-    assert "PRIMARY KEY (`id`) NOT ENFORCED" in shown
-    assert "'topic' = 'shop_t'" in shown
-    assert "'canal-json.ignore-parse-errors' = 'true'" in shown
-    assert 'new KafkaCanalConnector("127.0.0.1:9092", "shop_t", null, "tables", 500, true)' in shown
-    assert "JdbcSinkConnector" not in shown
-    assert "registry" not in shown.replace("Schema registry ", "")
+ALIKE = "create table a.t (id int primary key); create table b.t (`x``y` int primary key);"
+STRINGS = "&avro-bigint-unsigned-handling-mode=string&avro-decimal-handling-mode=string"
+AVRO_COLUMNS = "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` BYTES"
+SETTINGS = [
+    ("canal-json", TABLE, "`id` DECIMAL(20,0),\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` STRING,\n  `f` DOUBLE"),
+    ("canal-json", TABLE, "PRIMARY KEY (`id`) NOT ENFORCED"),
+    ("canal-json", TABLE, "'topic' = 'shop_t'"),
+    ("canal-json", TABLE, "'canal-json.ignore-parse-errors' = 'true'"),
+    ("canal-json", TABLE, 'new KafkaCanalConnector("127.0.0.1:9092", "shop_t", null, "tables", 500, true)'),
+    ("canal-json", TABLE, "-- With --enable-tidb-extension"),
+    ("canal-json", TABLE, "CREATE TABLE `t_changes` (message String) ENGINE = Kafka"),
+    ("canal-json", ALIKE, "CREATE TABLE `a_t` (\n  `id` BIGINT"),
+    ("canal-json", ALIKE, "CREATE TABLE `b_t` (\n  `x``y` BIGINT,\n  PRIMARY KEY (`x``y`) NOT ENFORCED"),
+    ("canal-json", ALIKE, "CREATE TABLE `a_t_changes`"),
+    ("avro", TABLE, f"{AVRO_COLUMNS},\n  `f` DOUBLE,\n  `y` BIGINT"),
+    ("avro", TABLE, "'connector' = 'upsert-kafka'"),
+    ("avro", TABLE, "'value.avro-confluent.url' = 'http://127.0.0.1:8081'"),
+    ("avro", TABLE, "  `d` Decimal(8, 2),\n  `b` Nullable(String)"),
+    ("avro", TABLE, 'SchemaRegistryClient({"url": "http://127.0.0.1:8081"})'),
+    ("avro", TABLE, "CREATE TABLE `t_rows` (\n  `id` Int64"),
+    (f"avro{STRINGS}", TABLE, "`id` STRING,\n  `v` STRING,\n  `d` STRING"),
+    ("debezium", TABLE, "'debezium-json.schema-include' = 'true'"),
+    ("debezium", TABLE, "`w` DOUBLE"),
+    ("debezium", TABLE, "CREATE TABLE `t_changes` (message String)"),
+    ("debezium-avro", TABLE, "'debezium-avro-confluent.url' = 'http://127.0.0.1:8081'"),
+    ("debezium-avro", TABLE, AVRO_COLUMNS),
+    ("debezium-avro", TABLE, "`day` INT,\n  `w` DECIMAL(20,2),"),
+    (f"debezium-avro{STRINGS}", TABLE, "`id` STRING"),
+    *(
+        (protocol, COOKBOOK, text.replace("TABLE", table).replace("END", "rows" if protocol == "avro" else "changes"))
+        for protocol in ("canal-json", "avro")
+        for table in ("kinds", "lines", "orders")
+        for text in (
+            "kcat -b 127.0.0.1:9092 -t shop_TABLE -C",
+            "CREATE `TABLE` (\n",
+            "CREATE `TABLE_END` (",
+            "'topic' = 'shop_TABLE'",
+            "kafka_topic_list = 'shop_TABLE'",
+            "--topic shop_TABLE",
+            "consumer.subscribe(['shop_kinds', 'shop_lines', 'shop_orders'])",
+            '.option("subscribe", "shop_kinds,shop_lines,shop_orders")',
+            "--include 'shop_kinds|shop_lines|shop_orders' --from-beginning",
+        )
+    ),
+]
 
 
-def test_settings_of_avro_read_the_registry() -> None:
-    shown = _settings("avro")
-    assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` BYTES,\n  `f` DOUBLE,\n  `y` BIGINT" in shown
-    assert "'connector' = 'upsert-kafka'" in shown
-    assert "'value.avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
-    assert "  `d` Decimal(8, 2),\n  `b` Nullable(String)" in shown
-    assert 'SchemaRegistryClient({"url": "http://127.0.0.1:8081"})' in shown
+@pytest.mark.parametrize(("protocol", "tables", "said"), SETTINGS)
+def test_settings(protocol: str, tables: str, said: str) -> None:
+    said = said.replace("CREATE `", "CREATE TABLE `")
+    assert said in _settings(protocol, tables=tables, release="next" if "debezium-avro" in protocol else "classic")
 
 
-def test_settings_of_debezium() -> None:
-    shown = _settings("debezium")
-    assert "'debezium-json.schema-include' = 'true'" in shown
-    assert "`w` DOUBLE" in shown
+def test_settings_have_nothing_of_other_protocols() -> None:
+    shown = _settings("canal-json").replace("Schema registry ", "")
+    assert not [each for each in ("JdbcSinkConnector", "registry") if each in shown]
 
 
 def test_the_jdbc_sink_has_the_settings_of_its_page() -> None:
     shown = _settings("debezium", tables=COOKBOOK)
     (page,) = [each.code for each in blocks_of("docs/cookbook/jdbc-sink.md") if "connector.class" in each.code]
     assert set(page.splitlines()) <= set(shown.splitlines())
-
-
-def test_settings_of_debezium_in_avro() -> None:
-    shown = _settings("debezium-avro", release="next")
-    assert "'debezium-avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
-    assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` BYTES" in shown
-    assert "`day` INT,\n  `w` DECIMAL(20,2)," in shown
-
-
-@pytest.mark.parametrize("protocol", ["canal-json", "avro"])
-def test_every_table_has_its_settings(protocol: str) -> None:
-    shown = _settings(protocol, tables=COOKBOOK)
-    for table in ("kinds", "lines", "orders"):
-        topic = f"shop_{table}"
-        assert f"kcat -b 127.0.0.1:9092 -t {topic} -C" in shown
-        assert f"CREATE TABLE `{table}` (\n" in shown
-        assert f"CREATE TABLE `{table}_{'rows' if protocol == 'avro' else 'changes'}` (" in shown
-        assert f"'topic' = '{topic}'" in shown
-        assert f"kafka_topic_list = '{topic}'" in shown
-        assert f"--topic {topic}" in shown
-    assert "consumer.subscribe(['shop_kinds', 'shop_lines', 'shop_orders'])" in shown
-    assert '.option("subscribe", "shop_kinds,shop_lines,shop_orders")' in shown
-    assert "--include 'shop_kinds|shop_lines|shop_orders' --from-beginning" in shown
-
-
-def test_tables_of_one_name_and_odd_names_can_be_created_side_by_side() -> None:
-    tables = "create table a.t (id int primary key); create table b.t (`x``y` int primary key);"
-    shown = _settings("canal-json", tables=tables)
-    assert "CREATE TABLE `a_t` (\n  `id` BIGINT" in shown
-    assert "CREATE TABLE `b_t` (\n  `x``y` BIGINT,\n  PRIMARY KEY (`x``y`) NOT ENFORCED" in shown
-    assert "CREATE TABLE `a_t_changes`" in shown
 
 
 SQL_TYPES = {
@@ -236,13 +237,6 @@ def test_flink_has_the_types_of_its_page(protocol: str, format: str, options: st
     )
 
 
-def test_a_long_that_may_be_beyond_a_bigint_has_the_type_that_is_sent() -> None:
-    assert "`id` BIGINT" in _settings("debezium-avro", release="next")
-    assert "`id` STRING" in _settings("debezium-avro&avro-bigint-unsigned-handling-mode=string", release="next")
-    strings = "avro&avro-bigint-unsigned-handling-mode=string&avro-decimal-handling-mode=string"
-    assert "`id` STRING,\n  `v` STRING,\n  `d` STRING" in _settings(strings)
-
-
 def test_the_limits_of_the_embedded_kafka_come_before_the_settings_of_every_consumer() -> None:
     shown = _settings("debezium", embedded=True)
     assert max(map(shown.index, EMBEDDED_LIMITS)) < shown.index("# Topics")
@@ -265,14 +259,6 @@ def test_clickhouse_has_the_tables_of_its_page(protocol: str) -> None:
     (page,) = (each.code for each in blocks_of("docs/cookbook/clickhouse.md") if form in each.code)
     expected = page.replace("kafka_topic_list = 'shop',", "kafka_topic_list = 'shop_orders',")
     assert shown == _statements(expected)
-
-
-def test_clickhouse_without_commit_times_reads_whole_messages() -> None:
-    shown = _settings("canal-json")
-    assert "-- With --enable-tidb-extension" in shown
-    assert "CREATE TABLE `t_changes` (message String) ENGINE = Kafka" in shown
-    assert "CREATE TABLE `t_changes` (message String)" in _settings("debezium")
-    assert "CREATE TABLE `t_rows` (\n  `id` Int64" in _settings("avro")
 
 
 def test_clickhouse_has_a_type_for_every_column() -> None:
