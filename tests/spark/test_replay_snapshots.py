@@ -225,7 +225,7 @@ def test_what_names_no_column_is_refused(spark: Any) -> None:
 
 
 def test_the_command_takes_folders_of_snapshots(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ticdc_emit.cli.replay.local_spark", lambda *_, **__: nullcontext(spark))
+    monkeypatch.setattr("ticdc_emit.cli.session.local_spark", lambda *_, **__: nullcontext(spark))
     rows = spark.sql("""select * from values (date'2026-01-05', 1, 'a', 1.5D), (date'2026-01-05', 2, 'a', 2D),
         (date'2026-01-07', 2, 'a', 2D), (date'2026-01-07', 3, 'b', null) as rows(dt, id, place, price)""")
     rows.write.partitionBy("dt").parquet(f"{tmp_path}/daily")

@@ -227,7 +227,7 @@ def test_a_view_has_the_name_that_it_gets(spark: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
 def test_the_command_needs_no_schema_file(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ticdc_emit.cli.replay.local_spark", lambda *_, **__: nullcontext(spark))
+    monkeypatch.setattr("ticdc_emit.cli.session.local_spark", lambda *_, **__: nullcontext(spark))
     _log(spark).selectExpr("*", "'a' as tx").write.parquet(f"{tmp_path}/log")
     spark.sql("select 1 as id, 'a' as name, 1.5 as price").write.parquet(f"{tmp_path}/rows")
 

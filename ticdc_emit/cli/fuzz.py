@@ -37,7 +37,7 @@ from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.traffic.scenarios.comparison import Difference
 
 if TYPE_CHECKING:
-    from ticdc_emit.cli.consumer_commands import Fuzz
+    from ticdc_emit.cli.app import Fuzz
 
 _MOST_SHOWN = 5
 _ANSWER = '{"example": 1, "tables": {"schema.table": [{"column": "text", ...}, ...]}}'

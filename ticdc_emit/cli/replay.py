@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, step, warn_of_nothing
+from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, warn_of_nothing
 from ticdc_emit.cli.emit import batches_here
 from ticdc_emit.cli.input_files import FORMATS, InputFiles, check_readable, columns_of, find_files
 from ticdc_emit.cli.schema_sql import schema_of_file, text_of_file
-from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, local_spark
+from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, spark_for
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.cli.table_sql import key_names
 from ticdc_emit.config import ChangefeedConfig, mask_uri
@@ -123,8 +123,7 @@ def run(options: Replay) -> int:
         if here is not None:
             return _send_here(here, changefeed, catalog, options, began)
     with ExitStack() as stack:
-        with step("starting Spark", quiet=options.as_json):
-            spark = stack.enter_context(local_spark("replay", settings=spark_settings))
+        spark = spark_for(stack, "replay", short=False, settings=spark_settings, quiet=options.as_json)
         reader = Reader(spark, options)
         if catalog is None:
             lakes = {name: lake for name, path in sources.items() if (lake := reader.lake(path)) is not None}

@@ -37,7 +37,7 @@ from ticdc_emit.traffic.scenarios import (
 from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario, kind_named
 
 if TYPE_CHECKING:
-    from ticdc_emit.cli.consumer_commands import Scenario as Options
+    from ticdc_emit.cli.app import Scenario as Options
 
 
 def _kinds() -> tuple[AnyKind, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -42,8 +42,8 @@ from ticdc_emit.storage.paths import METADATA
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ticdc_emit.cli.consumer_commands import Tail as TailOptions
-    from ticdc_emit.cli.consumer_commands import Verify
+    from ticdc_emit.cli.app import Tail as TailOptions
+    from ticdc_emit.cli.app import Verify
     from ticdc_emit.cli.options import TopicOptions
     from ticdc_emit.consume.invariants import Finding, Seen
     from ticdc_emit.consume.verify import Verifier
@@ -158,21 +158,24 @@ class TopicSource:
 
         assert self.folder is not None
         if not self.folder.exists():
-            raise DeliveryError(
-                "there is no such file or folder",
-                remedy="Give a file or folder that a jsonl:// sink wrote",
-                path=str(self.folder),
-            )
+            raise self._nothing("there is no such file or folder")
         files = FileReader(self.folder)
         there = files.partitions()
         if not follow:
-            _check(there, self.choice.named, self.folder)
+            if not there:
+                raise self._nothing("no file of a topic partition was found")
+            for topic in self.choice.named:
+                if topic not in there:
+                    raise missing_topic(topic, there, path=str(self.folder))
         self.partitions.update({topic: count for topic, count in there.items() if self._wants(topic)})
         messages = (message for message in files.read() if self._wants(message.topic))
         yield from messages if newest is None else _newest(messages, newest)
         while follow:
             time.sleep(_POLL_S)
             yield from (message for message in files.read() if self._wants(message.topic))
+
+    def _nothing(self, cause: str) -> DeliveryError:
+        return DeliveryError(cause, remedy="Give a file or folder that a jsonl:// sink wrote", path=str(self.folder))
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with the files of a storage sink as a whole."""
@@ -232,15 +235,9 @@ def open_source(options: TopicOptions) -> TopicSource:
         return TopicSource(config, choice, options.path)
     if config.sink_uri.scheme == "jsonl":
         return TopicSource(config, choice, Path(config.sink_uri.path), by_uri=True)
-    if config.sink_uri.scheme == "memory":
+    if config.sink_uri.scheme in ("memory", "stdout"):
         raise ConfigError(
-            "topics in memory end with the process that writes them",
-            remedy="Send to kafka:// or jsonl:// to read from another process",
-            option="sink-uri",
-        )
-    if config.sink_uri.scheme == "stdout":
-        raise ConfigError(
-            "messages on standard output cannot be read again",
+            f"messages of {config.sink_uri.scheme}:// end with the process that writes them",
             remedy="Send to kafka:// or jsonl:// to read them from another process",
             option="sink-uri",
         )
@@ -260,18 +257,6 @@ def _uri(options: TopicOptions) -> str:
     if not options.topics:
         raise ConfigError("no topic given", remedy="Give --topic", option="topic")
     return f"kafka://{options.brokers}/{options.topics[0]}?{query}"
-
-
-def _check(there: Mapping[str, int], topics: Sequence[str], folder: Path) -> None:
-    if not there:
-        raise DeliveryError(
-            "no file of a topic partition was found",
-            remedy="Give a file or folder that a jsonl:// sink wrote",
-            path=str(folder),
-        )
-    for topic in topics:
-        if topic not in there:
-            raise missing_topic(topic, there, path=str(folder))
 
 
 def _newest(messages: Iterator[Message], count: int) -> Iterator[Message]:

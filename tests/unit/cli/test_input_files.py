@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ticdc_emit.cli import input_files, replay, session
+from ticdc_emit.cli import input_files, session
 from ticdc_emit.cli.app import Emit, Replay
 from ticdc_emit.cli.input_files import InputFiles, check_readable, columns_of, find_files
 from ticdc_emit.errors import ConfigError
@@ -215,8 +215,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
 
-    for module in (session, replay):
-        monkeypatch.setattr(module, "local_spark", refuse)
+    monkeypatch.setattr(session, "local_spark", refuse)
 
 
 @pytest.mark.usefixtures("no_spark")

@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("line", REFUSED)
 def test_it_is_refused(line: str, folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    for module, name in ((session, "local_spark"), (replay, "local_spark"), (generate, "spark_for")):
+    for module, name in ((session, "local_spark"), (replay, "spark_for"), (generate, "spark_for")):
         monkeypatch.setattr(module, name, None)
     given, _, said = line.partition(" | ")
     words = (WORDS.get(word, word) for word in given.split(" "))
