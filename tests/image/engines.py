@@ -12,9 +12,9 @@ import os
 import shutil
 import signal
 import subprocess
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 from uuid import uuid4
 
 __all__ = ["Buildah", "Docker", "Engine", "Running", "find_engine"]
@@ -31,50 +31,28 @@ def _run(*command: str, **options: object) -> str:
     return str(done.stdout)
 
 
-class Running(ABC):
+class Running:
     """A container that runs. ``process``: of this machine, with its stdout."""
 
-    process: subprocess.Popen[str]
+    def __init__(self, command: Sequence[str], inside: Sequence[str], end: Callable[[int], object]) -> None:
+        """``inside``: what runs a command in the container; ``end``: sends SIGTERM to its first process."""
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._inside, self._end = inside, end
 
-    @abstractmethod
     def execute(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the container."""
+        return subprocess.run([*self._inside, *command], capture_output=True, text=True, check=False, timeout=120)
 
-    @abstractmethod
     def terminate(self) -> int:
         """Send SIGTERM to the container's first process; return its exit code."""
+        if self.process.poll() is None:
+            self._end(self.process.pid)
+        return self.process.wait(60)
 
 
-class Engine(ABC):
-    """Builds the image at once. ``image``: its name; ``base``: that of its base."""
-
-    image: str
-    base: str
-
-    @abstractmethod
-    def start(self, name: str, command: Sequence[str], *, env: Mapping[str, str], files: Mapping[str, Path]) -> Running:
-        """Start a container. ``command``: with the entry point. ``files``: by their place in the container."""
-
-    @abstractmethod
-    def configuration(self) -> dict[str, object]:
-        """Return the image's configuration, as Docker names its members."""
-
-    @abstractmethod
-    def sizes(self) -> tuple[int, int]:
-        """Return the bytes of the image and of its base, uncompressed."""
-
-    @abstractmethod
-    def save(self, path: Path) -> None:
-        """Write the image's layers to a folder or an archive."""
-
-    @property
-    @abstractmethod
-    def shares_network(self) -> bool:
-        """Whether containers share the network of this machine."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Remove what was made."""
+def _options(env: Mapping[str, str], files: Mapping[str, Path]) -> list[str]:
+    volumes = [f"--volume={source}:{place}:ro" for place, source in files.items()]
+    return [*(f"--env={key}={value}" for key, value in env.items()), *volumes]
 
 
 def _secrets(folder: Path) -> list[str]:
@@ -89,7 +67,7 @@ def _secrets(folder: Path) -> list[str]:
     return ["--secret", f"id=pip.conf,src={own}", "--secret", f"id=ca.pem,src={authorities}"]
 
 
-class Docker(Engine):
+class Docker:
     """The image by Docker, on the base that the Dockerfile names."""
 
     shares_network = False
@@ -104,14 +82,33 @@ class Docker(Engine):
         _run("docker", "network", "create", self._network)
 
     def start(self, name: str, command: Sequence[str], *, env: Mapping[str, str], files: Mapping[str, Path]) -> Running:
-        return _InDocker(self, name, command, env, files)
+        """Start a container. ``command``: with the entry point. ``files``: by their place in the container."""
+        own, (entry, *arguments) = f"{self.image}-{name}", command
+        network = ["--network", self.image, "--network-alias", name]
+        run = [
+            "docker",
+            "run",
+            "--rm",
+            "--name",
+            own,
+            *network,
+            *_options(env, files),
+            "--entrypoint",
+            entry,
+            self.image,
+        ]
+        end = ["docker", "kill", "--signal", "TERM", own]
+        inside = ["docker", "exec", own]
+        return Running([*run, *arguments], inside, lambda _: subprocess.run(end, capture_output=True, check=False))
 
     def configuration(self) -> dict[str, object]:
+        """Return the image's configuration, as Docker names its members."""
         (found,) = json.loads(_run("docker", "image", "inspect", self.image))
         config: dict[str, object] = found["Config"]
         return config
 
     def sizes(self) -> tuple[int, int]:
+        """Return the bytes of the image and of its base, uncompressed."""
         image, base = (
             int(_run("docker", "image", "inspect", "-f", "{{.Size}}", each)) for each in (self.image, self.base)
         )
@@ -125,48 +122,15 @@ class Docker(Engine):
         subprocess.run(["docker", "image", "rm", self.image], capture_output=True, check=False)
 
 
-class _InDocker(Running):
-    def __init__(
-        self, engine: Docker, name: str, command: Sequence[str], env: Mapping[str, str], files: Mapping[str, Path]
-    ) -> None:
-        self._name = f"{engine.image}-{name}"
-        options = [f"--env={key}={value}" for key, value in env.items()]
-        options += [f"--volume={source}:{place}:ro" for place, source in files.items()]
-        network = ["--network", engine.image, "--network-alias", name]
-        entry, *arguments = command
-        self.process = subprocess.Popen(
-            ["docker", "run", "--rm", "--name", self._name, *network, *options, "--entrypoint", entry, engine.image,
-             *arguments],
-            stdout=subprocess.PIPE,
-            text=True,
-        )  # fmt: skip
-
-    def execute(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["docker", "exec", self._name, *command], capture_output=True, text=True, check=False, timeout=120
-        )
-
-    def terminate(self) -> int:
-        subprocess.run(["docker", "kill", "--signal", "TERM", self._name], capture_output=True, check=False)
-        return self.process.wait(60)
-
-
-class Buildah(Engine):
+class Buildah:
     """The image by Buildah with its own storage, on a base that debootstrap makes; containers are chroots."""
 
     shares_network = True
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._buildah = [
-            "buildah",
-            "--root",
-            f"{folder}/store",
-            "--runroot",
-            f"{folder}/run",
-            "--storage-driver",
-            "vfs",
-        ]
+        places = ["--root", f"{folder}/store", "--runroot", f"{folder}/run"]
+        self._buildah = ["buildah", *places, "--storage-driver", "vfs"]
         self.image, self.base = "localhost/ticdc-emit", "localhost/base"
         root = folder / "base"
         _run("debootstrap", "--variant=minbase", f"--include={_PACKAGES}", _SUITE, str(root), _MIRROR)
@@ -189,7 +153,10 @@ class Buildah(Engine):
         return _run(*self._buildah, *arguments)
 
     def start(self, name: str, command: Sequence[str], *, env: Mapping[str, str], files: Mapping[str, Path]) -> Running:
-        return _InBuildah([*self._buildah, "run", "--isolation=chroot"], self.container, command, env, files)
+        """Start a container. The last of the processes that ``buildah run`` has started is the container's."""
+        run = [*self._buildah, "run", "--isolation=chroot"]
+        own = [*run, *_options(env, files), self.container, "--", *command]
+        return Running(own, [*run, self.container, "--"], lambda pid: os.kill(_last_child(pid), signal.SIGTERM))
 
     def configuration(self) -> dict[str, object]:
         config: dict[str, object] = json.loads(self.buildah("inspect", "--type=image", self.image))["Docker"]["config"]
@@ -211,34 +178,6 @@ def _bytes_below(folder: Path) -> int:
     return int(_run("du", "--summarize", "--bytes", "--one-file-system", str(folder)).split()[0])
 
 
-class _InBuildah(Running):
-    def __init__(
-        self,
-        run: Sequence[str],
-        container: str,
-        command: Sequence[str],
-        env: Mapping[str, str],
-        files: Mapping[str, Path],
-    ) -> None:
-        self._run, self._container = run, container
-        options = [f"--env={key}={value}" for key, value in env.items()]
-        options += [f"--volume={source}:{place}:ro" for place, source in files.items()]
-        self.process = subprocess.Popen(
-            [*self._run, *options, self._container, "--", *command], stdout=subprocess.PIPE, text=True
-        )
-
-    def execute(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*self._run, self._container, "--", *command], capture_output=True, text=True, check=False, timeout=120
-        )
-
-    def terminate(self) -> int:
-        """Send SIGTERM to the last of the processes that ``buildah run`` has started, which is the container's."""
-        if self.process.poll() is None:
-            os.kill(_last_child(self.process.pid), signal.SIGTERM)
-        return self.process.wait(60)
-
-
 def _last_child(process: int) -> int:
     for _ in range(50):
         children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
@@ -248,6 +187,9 @@ def _last_child(process: int) -> int:
             return process
         process = int(children[-1])
     return process
+
+
+Engine: TypeAlias = Docker | Buildah
 
 
 def find_engine(folder: Path) -> Engine | str:
