@@ -135,11 +135,6 @@ class Emit(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
     )
     on_spark: bool = on_spark_option()
 
-    def run(self) -> int:
-        from ticdc_emit.cli.emit import run
-
-        return run(self)
-
 
 @command(
     app,
@@ -173,11 +168,6 @@ class Generate(TrafficOptions, ShownOptions, SparkOptions, OutputOptions):
     )
     on_spark: bool = on_spark_option()
 
-    def run(self) -> int:
-        from ticdc_emit.cli.generate import run
-
-        return run(self)
-
     @property
     def most_rows(self) -> int | None:
         """How many changes to make; ``None`` for no end."""
@@ -204,11 +194,6 @@ class Sql(FeedOptions, ShownOptions, OutputOptions):
     sink_uri: str | None = sink_uri_option("TiCDC's sink URI: where to send. Default: show the messages.")
     time_zone: str = option("The changefeed's time zone, and the session's.", "UTC", panel=CHANGEFEED)
     watermark_interval: float | None = run_option("watermark_interval", "SECONDS", panel=CHANGEFEED)
-
-    def run(self) -> int:
-        from ticdc_emit.cli.sql import run
-
-        return run(self)
 
 
 @command(
@@ -345,11 +330,9 @@ class Replay(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
     watermark_interval: float | None = run_option("watermark_interval", "SECONDS", panel=TIME)
 
     def run(self) -> int:
-        from ticdc_emit.cli.replay import run
-
         if self.time_unit not in ("tso", "s", "ms", "us"):
             raise typer.BadParameter("choose tso, s, ms or us", param_hint="--time-unit")
-        return run(self)
+        return super().run()
 
 
 _BROKERS = ("embedded", "kafka")
@@ -520,13 +503,6 @@ class Scenario(OutputOptions):
     release: str | None = release_option("the first that has the protocol")
     schema_registry: str | None = registry_option()
 
-    def run(self) -> int:
-        from ticdc_emit.cli.scenario import list_scenarios, run
-
-        if self.list_all or (self.name is None and self.sink_uri is None and self.check is None):
-            return list_scenarios(as_json=self.as_json)
-        return run(self)
-
 
 @command(
     app,
@@ -587,13 +563,11 @@ class Fuzz(FeedOptions, OutputOptions):
     as_json: bool = option("Print one JSON object per example, each on one line.", False, "--json", panel=OUTPUT)
 
     def run(self) -> int:
-        from ticdc_emit.cli.fuzz import run
-
         if self.check is not None and self.check_command is not None:
             raise typer.BadParameter("a consumer answers in one way: leave --check out", param_hint="--check-command")
         if self.sink_uri is not None and self.protocol is not None:
             raise typer.BadParameter("the sink URI names the protocol", param_hint="--protocol")
-        return run(self)
+        return super().run()
 
 
 @command(

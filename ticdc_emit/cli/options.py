@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hints
 
@@ -270,6 +271,12 @@ class OutputOptions:
         callback=_choose_strictness,
         is_eager=True,
     )
+
+    def run(self) -> int:
+        """Do the command's work, ``run`` of the module with its name, and return the exit code."""
+        work = import_module(f"ticdc_emit.cli.{type(self).__name__.lower()}")
+        code: int = work.run(self)
+        return code
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,7 +65,11 @@ def list_scenarios(*, as_json: bool) -> int:
 
 
 def run(options: Options) -> int:
-    """Show a scenario, send it if there is a sink URI, or check a consumer's tables; return the exit code."""
+    """List the scenarios, or show one, send it if there is a sink URI, or check a consumer's tables; return the exit
+    code.
+    """
+    if options.list_all or (options.name is None and options.sink_uri is None and options.check is None):
+        return list_scenarios(as_json=options.as_json)
     if options.name is None:
         raise ConfigError("no scenario is given", remedy=f"Choose one of {_names(_kinds())}", option="name")
     name, as_json = kind_named(options.name, _kinds()).name, options.as_json

@@ -6,7 +6,6 @@ import base64
 import json
 from pathlib import Path
 
-import pytest
 from child import Cli
 
 from ticdc_emit.traffic.scenarios import file_scenario
@@ -16,16 +15,16 @@ def files_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_stage_after_stage(tmp_path: Path, cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stage_after_stage(tmp_path: Path, cli: Cli) -> None:
     case = file_scenario("date-rollover", seed=3)
     uri = f"file://{tmp_path}/lake?protocol=csv"
     paths: set[str] = set()
     for number, stage in enumerate(case.stages, 1):
         given = ("--seed", "3", "--sink-uri", uri, "--stage", str(number))
-        cli("scenario", "date-rollover", *given)
+        shown = cli("scenario", "date-rollover", *given).out
         paths |= {write.path for write in stage.writes}
         assert files_in(tmp_path / "lake") == paths
-        assert f"stage {number} of {len(case.stages)}: written" in capsys.readouterr().out
+        assert f"stage {number} of {len(case.stages)}: written" in shown
     cli("verify", str(tmp_path / "lake"), "--protocol", "csv")
     assert "the folder has files" in cli("scenario", "date-rollover", "--sink-uri", uri, code=2).err
 

@@ -39,14 +39,12 @@ def test_the_tables_of_a_script_are_printed(dump: Path, cli: Cli) -> None:
     )
 
 
-def test_the_tables_of_a_script_are_printed_as_json(
-    tmp_path: Path, cli: Cli, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tables_of_a_script_are_printed_as_json(tmp_path: Path, cli: Cli) -> None:
     script = tmp_path / "t.sql"
     script.write_text("create table T (Id number(3) primary key);\ncreate index i on T (id);")
-    cli("schema", str(script), "--dialect", "oracle", "--schema", "hr", "--json")
+    printed = cli("schema", script, "--dialect", "oracle", "--schema", "hr", "--json").json
     sql = "CREATE TABLE `hr`.`T` (\n  `ID` DECIMAL(3,0) NOT NULL,\n  PRIMARY KEY (`ID`)\n)"
-    assert json.loads(capsys.readouterr().out) == {
+    assert printed == {
         "dialect": "oracle",
         "assumptions": ["Statements that make no table were skipped: 1 CREATE INDEX."],
         "tables": [{"table": "hr.T", "sql": sql, "assumptions": []}],
