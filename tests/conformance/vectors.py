@@ -23,7 +23,8 @@ import pyarrow as pa
 
 from ticdc_emit.config import CLASSIC, RELEASES, Protocol, Release, SinkUri
 from ticdc_emit.config.binding import UriParameters
-from ticdc_emit.config.document import Section, read_document as read_changefeed
+from ticdc_emit.config.document import Section
+from ticdc_emit.config.document import read_document as read_changefeed
 from ticdc_emit.errors import ConfigError, TicdcEmitError
 
 __all__ = [

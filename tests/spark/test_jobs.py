@@ -15,7 +15,8 @@ from spark_history import FIRST_TSO
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import MemorySink, MemoryWriter, clear
 from ticdc_emit.errors import UnsupportedTypeError
-from ticdc_emit.spark import TicdcSink, worker as worker_module
+from ticdc_emit.spark import TicdcSink
+from ticdc_emit.spark import worker as worker_module
 from ticdc_emit.spark.worker import freeze_gc
 from ticdc_emit.testing import EmbeddedRegistry
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.spark import TicdcSink, local_session
+from ticdc_emit.spark import local_session
 from ticdc_emit.spark.session import require_pyspark
 
 ROOT = Path(__file__).parents[2]

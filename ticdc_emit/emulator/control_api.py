@@ -26,7 +26,8 @@ from starlette.exceptions import HTTPException
 import ticdc_emit
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.delivery.base import Message
-from ticdc_emit.emulator import emulator as emulating, ticdc_api
+from ticdc_emit.emulator import emulator as emulating
+from ticdc_emit.emulator import ticdc_api
 from ticdc_emit.emulator.call_lock import INTERRUPTED
 from ticdc_emit.emulator.control_bodies import (
     MOST_LAST,

@@ -20,8 +20,8 @@ from ticdc_emit.changes.commit_ts import is_far
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import ConfigError, StateError
 from ticdc_emit.hints import counted
-from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.pipeline.plan.ddl import DdlStatement
+from ticdc_emit.sql.json_depth import parsed
 
 _OTHER_SOURCE = "The source does not replay deterministically: check the query, or use another state_uri"
 

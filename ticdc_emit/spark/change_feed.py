@@ -27,7 +27,8 @@ from ticdc_emit.errors import (
     UnsupportedTypeError,
     shown,
 )
-from ticdc_emit.hints import did_you_mean, names as names_of
+from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import names as names_of
 from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import table_versions

@@ -26,7 +26,8 @@ from ticdc_emit.errors import (
     TicdcEmitError,
     UnsupportedTypeError,
 )
-from ticdc_emit.hints import did_you_mean, names as names_of
+from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import names as names_of
 from ticdc_emit.schema.frames.any_frame import KEYS
 from ticdc_emit.spark.functions import F, T
 from ticdc_emit.spark.session import conf_is_true

@@ -35,9 +35,7 @@ from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError, HistoryError, InvalidValueError, MissingColumnError, shown
 from ticdc_emit.hints import counted, did_you_mean, facts_html
-from ticdc_emit.traffic.json_objects import Json, Members, VERSION, encoded, json_line
 from ticdc_emit.pipeline.arrange.python_rows import require_mapping
-from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
@@ -49,6 +47,7 @@ from ticdc_emit.sql.types import WHOLE_TYPES
 from ticdc_emit.storage.folder import MemoryFolder
 from ticdc_emit.traffic.change_scripts import Ddl, run_script, script_of
 from ticdc_emit.traffic.expected_tables import TableFold, shown_tables
+from ticdc_emit.traffic.json_objects import VERSION, Json, Members, encoded, json_line
 from ticdc_emit.tso import tso_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import pytest
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery import memory
 from ticdc_emit.errors import ConfigError, SchemaError
-from ticdc_emit.traffic.generate import generate_arrow, live as live_module
+from ticdc_emit.traffic.generate import generate_arrow
+from ticdc_emit.traffic.generate import live as live_module
 from ticdc_emit.traffic.generate.live import LiveTraffic, send_live
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import compose

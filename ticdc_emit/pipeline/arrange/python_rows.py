@@ -234,8 +234,9 @@ def _carried(
 def column_array(columns: Sequence[Column], values: Sequence[Any], zone: str) -> pa.Array:
     """Return each value as the canonical text of its own column; its type may change between the rows.
 
-    Numbers alone stay numbers, as errors show them; moments alone, for a wall clock may show a time twice; and bytes in
-    text that need not be UTF-8. Raises :class:`ValueRefused` with the place of the first value of no use.
+    Numbers alone stay numbers, as errors show them; moments alone, for a wall clock may show a time twice; labels
+    alone are numbers, for a label may be empty, as number 0 is; and bytes in text that need not be UTF-8. Raises
+    :class:`ValueRefused` with the place of the first value of no use.
     """
     kinds, types = {type(value) for value in values if value is not None}, {column.type for column in columns}
     if any(issubclass(kind, np.generic) for kind in kinds):
@@ -250,7 +251,10 @@ def column_array(columns: Sequence[Column], values: Sequence[Any], zone: str) ->
             return pa.array(values, pa.timestamp("us", tz="UTC"))
         if not kinds.isdisjoint(_BYTES) and types <= STRING_TYPES and not any(each.is_binary for each in columns):
             return pa.array([value.encode() if isinstance(value, str) else value for value in values], pa.binary())
-    texts = _texts(columns, values, time_zone_of(zone))
+    if types and types <= LABEL_TYPES:
+        return pa.array(_each(columns, values, _label_number), pa.uint64())
+    clock = time_zone_of(zone)
+    texts = _each(columns, values, lambda column, value: _PRINTERS.get(column.type, _only_text)(column, value, clock))
     try:
         return pa.array(texts, pa.string())
     except UnicodeEncodeError:  # half a surrogate pair
@@ -262,21 +266,21 @@ def column_array(columns: Sequence[Column], values: Sequence[Any], zone: str) ->
         raise
 
 
-def _texts(columns: Sequence[Column], values: Sequence[Any], zone: dt.tzinfo) -> list[str | None]:
-    texts: list[str | None] = []
+def _each(columns: Sequence[Column], values: Sequence[Any], read: Callable[[Column, Any], Any]) -> list[Any]:
+    found: list[Any] = []
     for index, (column, value) in enumerate(zip(columns, values, strict=True)):
         if value is None:
-            texts.append(None)
+            found.append(None)
             continue
         try:
-            text = _PRINTERS.get(column.type, _only_text)(column, value, zone)
+            own = read(column, value)
         except (ValueError, OverflowError, LookupError, TypeError) as fault:
             reason = fault.args[0] if isinstance(fault, LookupError) and fault.args else fault
             raise ValueRefused(index, str(reason)) from None
-        if text is None:
+        if own is None:
             raise ValueRefused(index, f"the value {shown(value)} is of the Python type {type(value).__name__}")
-        texts.append(text)
-    return texts
+        found.append(own)
+    return found
 
 
 def _label_number(column: Column, value: Any) -> int:

@@ -17,9 +17,9 @@ import numpy as np
 
 import ticdc_emit.errors
 from ticdc_emit.errors import DeliveryError, RowError, TicdcEmitError
-from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.pipeline.encode.bad_rows import BadRow, BadRows
 from ticdc_emit.routing.row_filters import UnknownColumnError
+from ticdc_emit.sql.json_depth import parsed
 
 _Json: TypeAlias = Any
 

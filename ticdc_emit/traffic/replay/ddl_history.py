@@ -22,7 +22,8 @@ from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.plan.ddl import ddl_statements
 from ticdc_emit.schema.catalog import Catalog, current_database
-from ticdc_emit.schema.model import Column as TableColumn, TableInfo, schema_and_name
+from ticdc_emit.schema.model import Column as TableColumn
+from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.schema.row_versions import value_of_old_rows
 from ticdc_emit.spark.functions import F, T
 from ticdc_emit.spark.row_changes import Moment, TimeUnit, column_named, commit_ts_of

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from ticdc_emit.changes.intervals import BASE, REMOVE, SOUND
 from ticdc_emit.changes.model import REFUSED
 from ticdc_emit.errors import ConfigError, InvalidValueError, TicdcEmitWarning, shown, warn_caller
-from ticdc_emit.hints import names as names_of, values
+from ticdc_emit.hints import names as names_of
+from ticdc_emit.hints import values
 from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.spark.functions import F, T
 from ticdc_emit.spark.row_changes import (
