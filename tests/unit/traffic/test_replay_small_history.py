@@ -109,7 +109,7 @@ def test_one_snapshot() -> None:
 
 
 def test_the_command_starts_no_spark_for_a_small_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ticdc_emit.cli.replay.local_spark", None)
+    monkeypatch.setattr("ticdc_emit.cli.replay.spark_for", None)
     (tmp_path / "t.sql").write_text("create table a.t (id int primary key, v varchar(9))")
     (tmp_path / "log.csv").write_text("op,id,v,at\nI,1,a,2026-01-01\nU,1,b,2026-01-02\nD,1,,2026-01-03\n")
     options = ["--schema", f"{tmp_path}/t.sql", "--table", f"a.t={tmp_path}/log.csv", "--time-column", "at"]
