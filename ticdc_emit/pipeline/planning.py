@@ -102,6 +102,7 @@ class Planner:
     _encoders: KnownEncoders = field(default_factory=dict, init=False)
     _outlined: dict[tuple[DdlStatement, ...], _Outline] = field(default_factory=dict, init=False)
     _made: dict[tuple[DdlStatement, ...], Plan] = field(default_factory=dict, init=False)
+    _newest: BatchPlan | None = field(default=None, init=False)
 
     def of(self, state: BatchState) -> BatchPlan:
         """Return what is known of a batch without the sink.
@@ -110,6 +111,8 @@ class Planner:
         row. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps that does not fit the table
         history, and what wrong DDL and tables raise.
         """
+        if self._newest is not None and self._newest.state == state:  # asked again in the same batch
+            return self._newest
         made, codec = self._outline(state.ddl), self.config.codec
         outline = made.plan.at(state.build_ts)
         interval = (self.interval_ms or 0) if codec.has_watermarks else 0
@@ -126,7 +129,8 @@ class Planner:
             rules = ControlRules(self._bootstraps, ticks, state.bootstraps)
         if rules is not None and self._bootstraps.enabled:
             rules.bootstraps(outline)
-        return BatchPlan(state, outline, schedule, rules, made.registers, made.filtered)
+        self._newest = BatchPlan(state, outline, schedule, rules, made.registers, made.filtered)
+        return self._newest
 
     def plan(self, batch: BatchPlan) -> Plan:
         """Return the plan of a batch, at the batch's clock; its topics exist from now on."""
