@@ -198,20 +198,11 @@ class Collated(Clause):
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Clause):
+    form = Form("CASE< {operand}>{whens}< ELSE {otherwise}> END")
     operand: Node | None
     whens: tuple[tuple[Node, Node], ...]
     otherwise: Node | None
-
-    def restore(self, style: Style = WIRE) -> str:
-        parts = [style.word("CASE")]
-        if self.operand is not None:
-            parts.append(self.operand.restore(style))
-        for condition, result in self.whens:
-            parts += [style.word("WHEN"), condition.restore(style), style.word("THEN"), result.restore(style)]
-        if self.otherwise is not None:
-            parts += [style.word("ELSE"), self.otherwise.restore(style)]
-        return " ".join([*parts, style.word("END")])
 
 
 @dataclass(frozen=True)

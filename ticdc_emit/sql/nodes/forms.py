@@ -78,6 +78,10 @@ def _clustered(given: bool | None, style: Style) -> str:
     return "" if given is None else " " + special_comment(words, "clustered_index", style)
 
 
+def _whens(whens: Sequence[tuple[Any, Any]], style: Style) -> str:
+    return "".join(style.word(" WHEN ") + joined(each, style, style.word(" THEN ")) for each in whens)
+
+
 def _labels(labels: Sequence[str], style: Style) -> str:
     return style.word(" LOCATION LABELS ") + ", ".join(map(string, labels)) if labels else ""
 
@@ -114,6 +118,7 @@ PRINTERS: dict[str, Callable[[Any, Style], str]] = {
     "visible": _choice("VISIBLE", "INVISIBLE"),
     "validation": _choice("", " WITHOUT VALIDATION"),
     "time unit": lambda text, style: style.word(text),
+    "whens": _whens,
     "word": lambda text, style: style.word(text),
 }
 PRINTERS |= dict.fromkeys(("columns", "definitions", "indexes", "tables"), PRINTERS["list"])
