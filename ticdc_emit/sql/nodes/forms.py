@@ -9,9 +9,10 @@ the word is printed, and may be missing in what is read; so may every ``=`` (``=
 read, and is not printed. ``<...>``: what is read if its first words or sign follow (or anything, if it begins with a
 value), and printed if its first value is given; a field that is not read keeps its default.
 
-``{field:kind}`` is a value; without a kind it is a node, a number, or nodes with commas between. This module prints the
-kinds, and :mod:`ticdc_emit.sql.parser.alter` reads them. ``{field:A|B}`` is one of the words. ``{field?A B }`` is true
-if the words follow, and prints them with their blanks; of ``{field?A|B }`` either word is read, the first is printed.
+``{field:kind}`` is a value; without a kind it is a node, a number, or nodes with commas between. :data:`PRINTERS` print
+the kinds, and the grammars of :mod:`ticdc_emit.sql.parser` read them. ``{field:A|B}`` is one of the words.
+``{field?A B }`` is true if the words follow, and prints them with their blanks; of ``{field?A|B }`` either word is read,
+the first is printed.
 """
 
 from __future__ import annotations
