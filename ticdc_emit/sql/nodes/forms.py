@@ -11,7 +11,7 @@ value), and printed if its first value is given; a field that is not read keeps 
 
 ``{field:kind}`` is a value; without a kind it is a node, a number, or nodes with commas between. :data:`PRINTERS` print
 the kinds, and the grammars of :mod:`ticdc_emit.sql.parser` read them. ``{field:A|B}`` is one of the words.
-``{field?A B }`` is true if the words follow, and prints them with their blanks; of ``{field?A|B }`` either word is read,
+``{field?A B }`` is true if the words follow, and prints them with their blanks; of ``{field?A|B }`` either is read,
 the first is printed.
 """
 
