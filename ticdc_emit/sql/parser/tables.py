@@ -379,7 +379,7 @@ class TableGrammar(ColumnGrammar):
             temporary,
             self._on_commit(),
             tuple(splits),
-            duplicates,
+            duplicates if select is not None else "",
             select,
             offset,
         )
