@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -36,7 +37,10 @@ class PreviousChecksumError(Exception):
 
 
 class NaiveConsumer:
-    """Applies every message when it arrives: no watermarks, no commit_ts, no checksums."""
+    """Applies every message when it arrives: no watermarks, no commit_ts, no checksums.
+
+    ``highest`` and ``dropped``: what a subclass keeps of timestamps, and of what it takes for nothing new.
+    """
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -45,6 +49,8 @@ class NaiveConsumer:
         self.catalog = scenario.history.catalog(config=scenario.config)
         self.rows: dict[tuple[str, str], list[Row]] = {(info.schema, info.name): [] for info in self.catalog.tables()}
         self.statements: set[tuple[int | None, str]] = set()
+        self.highest: defaultdict[Any, int] = defaultdict(int)
+        self.dropped: list[Any] = []
 
     def make_reader(self) -> Any:
         return reader_for(self.scenario.config, schemas=self.scenario.schemas)
@@ -122,49 +128,35 @@ class EveryInsertIsNew(NaiveConsumer):
 class CommitsRiseWithOffsets(NaiveConsumer):
     """``dropped``: rows below the highest commit_ts of their table, taken for repeated ones."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        super().__init__(scenario)
-        self.highest: dict[tuple[str, str], int] = {}
-        self.dropped: list[RowEvent] = []
-
     def wants(self, event: RowEvent, message: Message) -> bool:
         if event.commit_ts is None:
             return True
-        highest = self.highest.setdefault((event.schema, event.table), 0)
-        if event.commit_ts < highest:
+        table = event.schema, event.table
+        if event.commit_ts < self.highest[table]:
             self.dropped.append(event)
             return False
-        self.highest[event.schema, event.table] = event.commit_ts
+        self.highest[table] = event.commit_ts
         return True
 
 
 class OneWatermarkHoldsForAll(NaiveConsumer):
     """``dropped``: places of rows at or below the highest watermark of any partition."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        super().__init__(scenario)
-        self.highest = 0
-        self.dropped: list[tuple[str, int]] = []
-
     def watermark(self, event: WatermarkEvent, message: Message) -> None:
-        self.highest = max(self.highest, event.commit_ts)
+        self.highest["any"] = max(self.highest["any"], event.commit_ts)
 
     def wants(self, event: RowEvent, message: Message) -> bool:
-        if (event.commit_ts or 0) > self.highest:
+        if (event.commit_ts or 0) > self.highest["any"]:
             return True
         self.dropped.append((message.topic, message.partition))
         return False
 
 
 class WatermarksOnlyRise(NaiveConsumer):
-    def __init__(self, scenario: Scenario) -> None:
-        super().__init__(scenario)
-        self.known: dict[int, int] = {}
-
     def watermark(self, event: WatermarkEvent, message: Message) -> None:
-        if event.commit_ts <= self.known.get(message.partition, 0):
+        if event.commit_ts <= self.highest[message.partition]:
             raise WatermarkError("a watermark goes back")
-        self.known[message.partition] = event.commit_ts
+        self.highest[message.partition] = event.commit_ts
 
 
 class StatementsComeOnce(NaiveConsumer):
@@ -260,19 +252,14 @@ class OneCommitTsIsOneTransaction(NaiveConsumer):
         return {**self.rows, ("shop", "sales"): sales}
 
 
-class StatementsComeBeforeTheirWatermark(NaiveConsumer):
+class StatementsComeBeforeTheirWatermark(OneWatermarkHoldsForAll):
     """``dropped``: statements at or below the watermark, taken for repeated ones."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        super().__init__(scenario)
-        self.highest = 0
-        self.dropped: list[str] = []
-
-    def watermark(self, event: WatermarkEvent, message: Message) -> None:
-        self.highest = max(self.highest, event.commit_ts)
+    def wants(self, event: RowEvent, message: Message) -> bool:
+        return True
 
     def ddl(self, event: DdlEvent) -> None:
-        if (event.commit_ts or 0) > self.highest:
+        if (event.commit_ts or 0) > self.highest["any"]:
             super().ddl(event)
         else:
             self.dropped.append(event.query)
@@ -312,30 +299,20 @@ class OneSchemaReadsAll(NaiveConsumer):
 class MisfitsAreSkipped(NaiveConsumer):
     """Reads integers by the types of the tables before the first message, and skips rows that do not fit.
 
-    ``skipped``: the handle keys of those rows.
+    ``dropped``: the handle keys of those rows.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
-        super().__init__(scenario)
-        self.declared = scenario.history.catalog()
-        self.skipped: list[str] = []
-
     def row(self, event: RowEvent) -> None:
-        info = self.declared.table(event.schema, event.table)
+        info = self.scenario.history.catalog().table(event.schema, event.table)
         row = self.text(event, event.after, info) or {}
         if any(int(text) >= 2**31 for name, text in row.items() if info.column(name).type is MySQLType.LONG):
-            self.skipped.append(row["id"])
+            self.dropped.append(row["id"])
         else:
             super().row(event)
 
 
-class ChecksumsCoverTimesAsShown(NaiveConsumer):
+class ChecksumsCoverTimesAsShown(TimesAreInUtc):
     """Checks the checksums of rows, and takes the text of a TIMESTAMP as it is in the message."""
-
-    def make_reader(self) -> Any:
-        shown = self.scenario
-        options = {"schema_registry": "http://127.0.0.1:1", "release": shown.config.release}
-        return reader_for(load_changefeed(shown.sink_uri, shown.changefeed, **options), schemas=shown.schemas)
 
     def row(self, event: RowEvent) -> None:
         self.reader.check(replace(event, before=_in_utc(event.before), after=_in_utc(event.after)))
@@ -356,15 +333,11 @@ class UpdatesKeepTheirKey(NaiveConsumer):
 
 
 class EveryMessageHasTheWholeRow(NaiveConsumer):
-    """Takes what a message lacks for NULL. ``partial``: the handle keys of rows with the handle key alone."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        super().__init__(scenario)
-        self.partial: set[str] = set()
+    """Takes what a message lacks for NULL. ``dropped``: the handle keys of rows with the handle key alone."""
 
     def row(self, event: RowEvent) -> None:
         if event.handle_key_only:
-            self.partial.add(str((event.after or {})["id"]))
+            self.dropped.append(str((event.after or {})["id"]))
         super().row(event)
 
     def text(self, event: RowEvent, image: Any, info: TableInfo) -> Row | None:

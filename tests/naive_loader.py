@@ -117,14 +117,9 @@ class NumbersRiseInAVersion(Loader):
 class CommitsRiseInATable(Loader):
     """``dropped``: keys of rows below the highest commit_ts of their table."""
 
-    def __init__(self, scenario: FileScenario) -> None:
-        super().__init__(scenario)
-        self.highest: dict[tuple[str, str], int] = {}
-        self.dropped: list[str] = []
-
     def is_newest(self, event: RowEvent) -> bool:
         name, commit = (event.schema, event.table), event.commit_ts or 0
-        if commit < self.highest.get(name, 0):
+        if commit < self.highest[name]:
             row = self.text(event, event.after, self.catalog.table(*name)) or {}
             self.dropped.append(row["id"])
             return False
