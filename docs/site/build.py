@@ -26,6 +26,7 @@ _NOT_SHOWN = {"go.sum", "target", "__pycache__"}  # sums, and what tools write b
 PROJECT_PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
+    "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "examples": EXAMPLES,

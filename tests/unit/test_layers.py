@@ -1,4 +1,4 @@
-"""No import runs back up: a room of the house imports only those above it in CONTRIBUTING's map."""
+"""No import runs back up: a room of the house imports only those above it in ARCHITECTURE.md."""
 
 from __future__ import annotations
 
