@@ -43,17 +43,17 @@ def test_a_clean_folder_has_no_finding() -> None:
 
 def test_an_index_names_a_missing_file() -> None:
     made = folder()
-    made.remove(f"{ROWS}/{name(3)}")
+    del made.contents[f"{ROWS}/{name(3)}"]
     assert found(made) == [("file-numbers", INDEX, f"the index names {name(3)}, which does not exist")]
 
 
 def test_a_gap_in_the_numbers() -> None:
     made = folder(7)
-    made.remove(f"{ROWS}/{name(2)}")
+    del made.contents[f"{ROWS}/{name(2)}"]
     (gap,) = found(made)
     assert gap == ("file-numbers", INDEX, f"1 file below the newest one is missing: {name(2)}")
     for number in (1, 3, 4):
-        made.remove(f"{ROWS}/{name(number)}")
+        del made.contents[f"{ROWS}/{name(number)}"]
     (gap,) = found(made)
     assert gap[2] == f"4 files below the newest one are missing: {name(1)}, {name(2)}, {name(3)}, …"
 
@@ -87,7 +87,7 @@ def test_files_that_readers_do_not_see() -> None:
 
 def test_rows_without_their_schema_file() -> None:
     made = folder()
-    made.remove(f"shop/orders/meta/schema_{VERSION}_0123456789.json")
+    del made.contents[f"shop/orders/meta/schema_{VERSION}_0123456789.json"]
     made.write(f"shop/orders/meta/schema_{VERSION + 1}_0123456789.json", b"{}")
     assert found(made) == [("schema-files", INDEX, f"there are rows of version {VERSION}, and no schema file of it")]
 
