@@ -487,7 +487,7 @@ class ColumnGrammar(QueryGrammar):
             if (word := self._word_at()) in _INDEX_FLAGS:
                 self._advance()
                 given |= _INDEX_FLAGS[word]
-            elif (form := next(filter(self._at_group, _INDEX_VALUES), None)) is not None:
+            elif (form := _INDEX_VALUES.get(word)) is not None and self._at_group(form):
                 given |= {field: value for field, value in self._fields(form).items() if value}
             else:
                 return nodes.IndexOptions(**given)
@@ -589,8 +589,8 @@ _INDEX_FLAGS: dict[str, dict[str, Any]] = {
     "NONCLUSTERED": {"clustered": False},
     "VISIBLE": {"visible": True},
 }
-_INDEX_VALUES = (
-    nodes.Form("PRE_SPLIT_REGIONS = {pre_split: pre split}"),
-    *(step.group for step in nodes.IndexOptions.form.steps if step.group is not None),
-)
-"""Index options with a value."""
+_PRE_SPLIT = nodes.Form("PRE_SPLIT_REGIONS = {pre_split: pre split}")
+_INDEX_VALUES = {"PRE_SPLIT_REGIONS": _PRE_SPLIT} | {
+    word: step.group for step in nodes.IndexOptions.form.steps if step.group is not None for word in step.group.lead[0]
+}
+"""Index options with a value, by their first word."""
