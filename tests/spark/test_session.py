@@ -17,6 +17,7 @@ from ticdc_emit.spark.session import require_pyspark
 ROOT = Path(__file__).parents[2]
 JOB = """
 import sys
+from ticdc_emit.spark import TicdcSink, local_session
 
 spark = local_session("job", spark_master="local[1]", **{"spark.sql.shuffle.partitions": "2"})
 df = spark.sql("select 'c' op, 450000000262144000L commit_ts, named_struct('id', 1) after")
@@ -57,6 +58,7 @@ def test_a_running_session_is_taken(spark: Any) -> None:
 
 COLLECTORS = """
 import sys
+from ticdc_emit.spark import local_session
 
 spark = local_session(**dict(each.split("=", 1) for each in sys.argv[1:]))
 beans = spark.sparkContext._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()

@@ -164,13 +164,11 @@ class ConfluentRegistry:
         answer = self._transport.ask("GET", "/schemas/types", {"Accept": ACCEPT}, subject=subject)
         if answer.status in (401, 403):
             raise self._error(f"answered {answer.status}", answer, subject)
-        content = answer.json()
-        if not (isinstance(content, list) or (isinstance(content, dict) and "error_code" in content)):  # of an old one
+        if not _of_a_registry(answer.json()):
             raise self._error("does not answer as a registry", answer, subject, _REMEDIES[404])
 
     def _number(self, answer: Answer, subject: str) -> int:
-        content = answer.json()
-        number = content.get("id") if isinstance(content, dict) else None
+        number = _id_in(answer.json())
         if type(number) is int and 0 < number <= _LARGEST_ID:
             return number
         raise self._error("answered without the id of a schema", answer, subject, "Is there a schema registry?")
@@ -182,3 +180,15 @@ class ConfluentRegistry:
             subject=subject,
             status=answer.status,
         )
+
+
+# In functions of their own, so that no frame of an error keeps an answer, which may repeat the login.
+
+
+def _of_a_registry(content: object) -> bool:
+    """Return whether this is an answer to ``GET /schemas/types``; a registry too old for it refuses in that form."""
+    return isinstance(content, list) or (isinstance(content, dict) and "error_code" in content)
+
+
+def _id_in(content: object) -> object:
+    return content.get("id") if isinstance(content, dict) else None

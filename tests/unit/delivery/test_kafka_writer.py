@@ -187,6 +187,7 @@ def test_librdkafka_prints_nothing() -> None:
 FORKING = """
 import os, sys
 import pyarrow as pa
+from ticdc_emit.delivery import KafkaSink
 
 def send(writer, value):
     writer.write(pa.RecordBatch.from_pylist([{"topic": "forked", "partition": 0, "key": b"", "value": value}]))
