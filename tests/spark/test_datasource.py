@@ -95,7 +95,8 @@ def test_the_typed_form_and_a_state(spark: Any, changes: Callable[..., Any], tmp
     for start in (0, 20):
         sink.write(changes(6, start=start))
         written(changes(6, start=start), **options)
-    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["batch-0.json", "batch-1.json", "staging"]
+    kept = ["batch-0.json", "batch-1.json", "staging", "writer.json"]
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == kept
     sent = [json.loads(message.value or b"") for message in read_files(tmp_path / "source")]
     rows = [message for message in sent if message["type"] != "TIDB_WATERMARK"]
     assert len(rows) == sum(report.rows for report in sink.reports) == 28
