@@ -39,8 +39,7 @@ from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
 from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
 from ticdc_emit.pipeline.deliver.control_events import ControlEncoder, Event, Watermark
 from ticdc_emit.pipeline.encode.message_packing import packed_messages
-from ticdc_emit.pipeline.encode.messages import encode_rows
-from ticdc_emit.pipeline.encode.partitioner import targets_of
+from ticdc_emit.pipeline.encode.messages import encode_rows, targets_of
 from ticdc_emit.pipeline.plan.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan.registration import Registrar, needed_by
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan, make_plan, topics_of

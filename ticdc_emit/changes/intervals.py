@@ -97,6 +97,11 @@ def interval_facts(batches: Iterable[pa.RecordBatch], keys: Sequence[str]) -> It
         )
 
 
+def may_be_step(gap: int) -> bool:
+    """Return whether versions that end so many microseconds before the next one begins may include their end."""
+    return 0 < gap <= 1_000_000 or gap in (60_000_000, 86_400_000_000)  # a minute, a day
+
+
 def unequal(one: pa.Array, other: pa.Array) -> _Mask:
     """Return where two arrays of one type differ: NULL equals only NULL, -0.0 is not 0.0, maps have no order."""
     kind = one.type

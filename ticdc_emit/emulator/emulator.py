@@ -219,12 +219,12 @@ class Emulator(Running):
     def _follow_clock(self) -> None:
         is_behind = False
         while not self._ended.wait(0 if is_behind else _TICK_S):
+            is_behind = False
             try:
                 is_behind = not self._send_due(waits=False)
             except ServerBusyError:  # a call runs or waits, which sends what is due itself
-                is_behind = False
+                continue
             except Exception:  # the thread must live on, and nobody waits for it
-                is_behind = False
                 logger.exception("the emulator failed while it followed the clock")
 
     def tick(self) -> None:

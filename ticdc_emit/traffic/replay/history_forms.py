@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ticdc_emit.changes.intervals import BASE, REMOVE, SOUND
+from ticdc_emit.changes.intervals import BASE, REMOVE, SOUND, may_be_step
 from ticdc_emit.changes.model import REFUSED
 from ticdc_emit.errors import ConfigError, InvalidValueError, TicdcEmitWarning, shown, warn_caller
 from ticdc_emit.hints import names as names_of
@@ -273,7 +273,7 @@ def _check_versions(facts: DataFrame, keys: Sequence[str], end: str, step: dt.ti
             raise InvalidValueError(cause, remedy=remedy, column=end)
         warn_caller(f"{cause}. Each ends where the next begins. Correct them", HistoryWarning)
     low, gap = quartiles or (0, 0)
-    if low == gap and (0 < gap <= 1_000_000 or gap in (60_000_000, 86_400_000_000)):  # a minute, a day
+    if low == gap and may_be_step(gap):
         step += dt.timedelta(microseconds=gap)
         text = f"most versions end {gap / 1e6:g} s before the next one of their key begins: rows are deleted in between"
         text += f". If a version includes its `{end}`, give step={step!r} "

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.commit_ts import COUNTS, utc_timestamps
-from ticdc_emit.changes.intervals import BASE, REMOVE, interval_changes, interval_facts
+from ticdc_emit.changes.intervals import BASE, REMOVE, interval_changes, interval_facts, may_be_step
 from ticdc_emit.spark.row_changes import (
     BEFORE,
     DELETE,
@@ -25,8 +25,6 @@ from ticdc_emit.spark.row_changes import (
     operation_of,
 )
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO
-
-_ROUND_GAPS = (60_000_000, 86_400_000_000)  # a minute, a day
 
 
 def snapshot_here(rows: pa.Table, names: Sequence[str], at: str | int, unit: TimeUnit) -> pa.Table | None:
@@ -76,11 +74,9 @@ def validity_here(
     versions = versions.filter(pc.fill_null(pc.greater(versions.column("_end"), versions.column("_begin")), True))
     facts = pa.Table.from_batches([*interval_facts(versions.to_batches(), _key_names(keys))]) if len(versions) else None
     if facts is not None:
-        gaps = facts.column("gap").drop_null()
-        is_step = pc.or_(
-            pc.and_(pc.greater(gaps, 0), pc.less_equal(gaps, 1_000_000)), pc.is_in(gaps, pa.array(_ROUND_GAPS))
-        )
-        if any(pc.any(each).as_py() for each in (facts.column("overlaps"), facts.column("again"), is_step)):
+        gaps = pc.unique(facts.column("gap").drop_null()).to_pylist()
+        is_odd = any(pc.any(facts.column(name)).as_py() for name in ("overlaps", "again"))
+        if is_odd or any(map(may_be_step, gaps)):
             return None
     return _changes(versions, keys)
 
