@@ -190,7 +190,6 @@ def _is_normal(kind: pa.DataType) -> bool:
 
 
 def _normal(array: pa.Array, table: str, column: str) -> pa.Array:
-    """Return the array in normal form, with its children's names for the errors of a struct's columns."""
     kind = array.type
     if _is_normal(kind):
         return array
@@ -246,7 +245,6 @@ def _from_view(array: pa.Array) -> pa.Array:
 
 
 def _from_dictionary(array: pa.Array, values: pa.Array) -> pa.Array:
-    """Return the array over the dictionary's ``values`` in normal form: decoded, unless they are text."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
@@ -268,7 +266,6 @@ def _taken(values: pa.Array, rows: pa.Array) -> pa.Array:
 
 
 def _map(array: pa.MapArray, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return the map with its keys as ``string`` and its items converted; dictionaries of both are decoded."""
     offsets = np.asarray(array.offsets)
     first, last = int(offsets[0]), int(offsets[-1])
     children = []
@@ -286,7 +283,6 @@ def _map(array: pa.MapArray, convert: Callable[[pa.Array], pa.Array]) -> pa.Arra
 
 
 def _name(array: pa.Array, column: str, table: str, first_row: int) -> pa.Array:
-    """Return a column of names as checked ``string`` (or ``null``); of operations, a dictionary stays one."""
     if pa.types.is_dictionary(array.type):
         if column == "op" and _first_invalid(array.dictionary) is None:
             return array

@@ -145,7 +145,6 @@ class Image:
         return render(column, self.values(column)) if made is None else made
 
     def _accept(self, column: Column, array: pa.Array, rows: Mask | None) -> pa.Array:
-        """Accept a column, or the part of it that the mask ``rows`` selected; errors name the row of the batch."""
         try:
             return accept(column, array, self.how)
         except ValueRefused as fault:

@@ -199,7 +199,6 @@ def _versions(changes: Changes) -> npt.NDArray[np.int32]:
 
 
 def _known(changes: Changes) -> Mask | np.bool_:
-    """Return which rows have a checksum that the release knows: most releases know all."""
     return _versions(changes) == FIRST_VERSION if _knows_first_only(changes) else np.True_
 
 

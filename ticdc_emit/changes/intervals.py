@@ -121,7 +121,6 @@ def unequal(one: pa.Array, other: pa.Array) -> _Mask:
 
 
 def _without_order(value: Any) -> Any:
-    """Return a nested value in which the entries of maps, which are tuples, have an order."""
     if isinstance(value, dict):
         return [_without_order(each) for each in value.values()]
     if isinstance(value, list):

@@ -273,7 +273,6 @@ def partition_batches(batch: pa.RecordBatch, max_message_bytes: int) -> list[Par
 
 
 def _column(batch: pa.RecordBatch, name: str, kind: str, *accepted: Callable[[pa.DataType], bool]) -> pa.Array:
-    """Return a column whose type one of the tests accepts. Only key and value may be null."""
     index = batch.schema.get_field_index(name)
     if index < 0:
         raise DeliveryError(
@@ -319,7 +318,6 @@ def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _check_sizes(sizes: npt.NDArray[np.int64], max_message_bytes: int, target: Callable[[int], Target]) -> None:
-    """``target``: of the message with that number."""
     if int(sizes.max(initial=0)) <= max_message_bytes:
         return
     row = int(np.argmax(sizes > max_message_bytes))

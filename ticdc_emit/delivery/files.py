@@ -225,7 +225,6 @@ def _original(printed: Any) -> bytes | None:
 
 
 def _append(path: Path, spool: IO[bytes]) -> None:
-    """All of ``spool`` behind the last whole line of ``path``, or nothing of it."""
     spool.seek(0)
     with path.open("r+b") as file, _locked(file):
         end = _end_of_last_line(file)
@@ -248,7 +247,6 @@ def _locked(file: IO[bytes]) -> Iterator[None]:
 
 
 def _end_of_last_line(file: IO[bytes]) -> int:
-    """Return where the last line that was written whole ends, searched from the back."""
     end = file.seek(0, os.SEEK_END)
     while end:
         start = max(0, end - 64 * 1024)

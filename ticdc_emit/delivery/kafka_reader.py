@@ -86,7 +86,6 @@ def end_offsets(settings: Mapping[str, Any], targets: Collection[Target], timeou
 
 @contextmanager
 def _consumer(settings: Mapping[str, Any]) -> Iterator[tuple[Consumer, ConnectionLog, list[str]]]:
-    """Yield a consumer in a group of its own, its log and its brokers; what Kafka raises becomes an error of ours."""
     with importing("reading Kafka needs confluent-kafka", extra="kafka"):
         from confluent_kafka import Consumer, KafkaException
     own = {"group.id": f"ticdc-emit-reader-{uuid4()}", "enable.auto.commit": False, "auto.offset.reset": "error"}
@@ -105,7 +104,6 @@ def _consumer(settings: Mapping[str, Any]) -> Iterator[tuple[Consumer, Connectio
 
 
 def _assign(consumer: Consumer, targets: list[Target], newest: int | None, timeout_s: float) -> dict[Target, int]:
-    """Start each partition at its first wanted message; returns the offsets after the last ones that are there."""
     from confluent_kafka import TopicPartition
 
     ends: dict[Target, int] = {}

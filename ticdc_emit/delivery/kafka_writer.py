@@ -95,7 +95,6 @@ class KafkaWriter(TaskWriter):
             self._enqueued += stop - start
 
     def _make_room(self, target: Target, share: float) -> None:
-        """Wait until ``share`` of a piece may be enqueued."""
         self._producer.poll(0)
         self._raise_failures()
         outstanding = len(self._producer)
@@ -125,7 +124,6 @@ class KafkaWriter(TaskWriter):
     def _produce_again(
         self, error: Exception, topic: str, value: bytes | None, key: bytes | None, partition: int
     ) -> None:
-        """``produce`` raised ``error``: wait while it says that the queue is full, fail for anything else."""
         from confluent_kafka import KafkaException
 
         while isinstance(error, BufferError):

@@ -103,8 +103,6 @@ class ArrowBatch:
 
 
 class _Part:
-    """Rows with the same columns: all of a batch, or those of one table."""
-
     def __init__(self, batches: Any, table: str | None) -> None:
         if is_tabular(batches):
             batches = changes_table(batches).to_batches()
@@ -128,11 +126,9 @@ class _Part:
 
     @property
     def size(self) -> float:
-        """Bytes of the rows, if they are in memory."""
         return sum(batch.nbytes for batch in self._batches) if isinstance(self._batches, list) else math.inf
 
     def table_of(self, plan: Plan) -> tuple[str, str] | None:
-        """Return the table of rows in the typed form; ``None`` for the generic form, and without rows."""
         return typed_table(self.names, self._table, plan) if self.names else None
 
     def rows(self) -> Iterator[pa.RecordBatch]:

@@ -51,8 +51,6 @@ class _Applied:
 
 
 class _Outline(NamedTuple):
-    """The plan without the sink, the DDL that is sent, and what is ``filtered``. ``registers``: as in BatchPlan."""
-
     plan: Plan
     events: tuple[DdlEvent, ...]
     filtered: tuple[tuple[int, str], ...]

@@ -136,26 +136,21 @@ class _Work:
         return {**values, **self.delivery.to_dict()}
 
     def to_json(self) -> str:
-        """Return :meth:`to_dict` as one line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def __rich__(self) -> Any:
-        """What rich prints."""
         assert isinstance(self, RunReport | RunTotal)
         return report_table(self)
 
     @property
     def name(self) -> str:
-        """``batch 7`` or ``8 batches``."""
         raise NotImplementedError
 
     def __str__(self) -> str:
-        """Lines for people: one for each topic-partition, and the totals."""
         assert isinstance(self, RunReport | RunTotal)
         return "\n".join(report_lines(self))
 
     def __repr__(self) -> str:
-        """Name the totals; :meth:`to_dict` has everything."""
         behind = "" if self.watermark is None else f", watermark {shown_watermark(self.watermark)}"
         return (
             f"<{type(self).__name__} {self.name}: {counted(self.rows, 'row')}, {counted(self.messages, 'message')}, "

@@ -262,12 +262,6 @@ class Changefeed:
             raise
 
     def _state_of(self, statements: Sequence[DdlStatement], batch_id: int, batch: Batch | None = None) -> BatchState:
-        """Return the state in which a batch with this DDL begins, or began.
-
-        ``batch``: where it was encoded before, the state is the one that it was encoded in. Raises
-        :class:`~ticdc_emit.errors.StateError` for other DDL than that of a batch that was sent, and for a batch that
-        has no record where a later one has; and :class:`~ticdc_emit.errors.DdlError`.
-        """
         known = self._store.load(batch_id)
         if known is not None and known.done:
             known.refuse_other_ddl(statements)
@@ -280,7 +274,6 @@ class Changefeed:
         return batch.begin_in(state) if isinstance(batch, EncodedBatch) else state
 
     def _encode_task(self, plan: Plan, late_until: int | None, rules: ControlRules | None = None) -> EncodeTask:
-        """Return the task of the rows; those at or below ``late_until`` are late. It counts them for ``rules``."""
         how = self._options
         return EncodeTask(
             plan,
@@ -389,7 +382,6 @@ class Changefeed:
                 return send_heartbeat(self._store, self._planner, self._options, self._end_batch)
 
     def _warn_keyless(self, plan: Plan) -> None:
-        """Warn of tables without a handle key, which are not replicated, once of each."""
         new = [key for key in plan.keyless if key not in self._warned_keyless]
         if new:
             self._warned_keyless.update(new)

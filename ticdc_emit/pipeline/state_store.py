@@ -329,7 +329,6 @@ class DdlHistory:
             self._statements.append(entry)
 
     def _read(self) -> None:
-        """Read what was added since the last file that is not full."""
         number = len(self._statements) // _PER_FILE
         for entry in self._statements[number * _PER_FILE :]:
             del self._numbers[entry]
@@ -359,7 +358,6 @@ def _name(number: int) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> Places:
-    """Return ascending numbers as ranges [first, end)."""
     places: Places = []
     for number in numbers:
         if places and places[-1][1] == number:

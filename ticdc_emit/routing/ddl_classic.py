@@ -164,7 +164,6 @@ class SnapshotDdlFilter:
         return verdicts if whole.is_sent else [Verdict.discarded(event, KEYLESS) for event in events]
 
     def _eligible(self, event: DdlEvent, old: TableInfo | None, info: TableInfo) -> Verdict:
-        """Decide by the table's key before and after the job, which is applied."""
         after = self._snapshot.table(info.id)
         unchecked = event.action in _NEW_IDS and self._rules.switches.new_ids == "unchecked"
         if after is None or unchecked or self._rules.allows_key(after):
@@ -202,8 +201,6 @@ class _UnknownObjectError(LookupError):
 
 
 class _Snapshot:
-    """Tables by id, databases by name in lower case."""
-
     def __init__(self, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
         self._schemas = {to_lower(name) for name in schemas}
         self._tables = {info.id: info for info in tables}
@@ -212,18 +209,15 @@ class _Snapshot:
         return to_lower(name) in self._schemas
 
     def table(self, table_id: int) -> TableInfo | None:
-        """Return a table as it was last applied."""
         return self._tables.get(table_id)
 
     def physical(self, table_id: int) -> TableInfo | None:
-        """Return the table whose rows have this id: its own or that of a partition."""
         table = self._tables.get(table_id)
         if table is not None:
             return table
         return next((info for info in self._tables.values() if any(p.id == table_id for p in info.partitions)), None)
 
     def apply_schema(self, event: DdlEvent) -> None:
-        """Apply the DDL of a database."""
         name = to_lower(event.schema)
         if event.action == "create schema":
             self._schemas.add(name)
@@ -235,7 +229,6 @@ class _Snapshot:
             self._tables = {key: info for key, info in self._tables.items() if to_lower(info.schema) != name}
 
     def apply(self, event: DdlEvent) -> None:
-        """Apply the DDL of one table, except RENAME and EXCHANGE PARTITION."""
         info, before = event.table_info, event.pre_table_info
         assert info is not None
         if event.action in _CREATES:
@@ -267,7 +260,6 @@ class _Snapshot:
             self._tables[info.id] = info
 
     def exchange(self, partitioned: TableInfo) -> None:
-        """Exchange a table with a partition; ``partitioned`` is the partitioned table afterwards."""
         old = self._known(partitioned.id, partitioned)
         left, joined = ({each.id for each in info.partitions} for info in (old, partitioned))
         (normal_id,) = joined - left

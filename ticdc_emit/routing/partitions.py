@@ -204,7 +204,6 @@ class PartitionRule:
     def _refused(
         self, table: TableInfo, column: Column | None, name: str, switches: RoutingSwitches, *, at_start: bool
     ) -> DispatcherError:
-        """Return the error for one of the dispatcher's columns, which is missing or (``column``) virtual."""
         listed, name = f"columns: [{' '.join(self.columns)}]", to_lower(name)
         if switches.missing_columns == "list":
             place, shown = (_AT_START, table.full_name) if at_start else (_AT_ROW, _shown(table, switches))

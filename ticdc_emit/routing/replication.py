@@ -184,7 +184,6 @@ class Replication:
         return replicated, left_out
 
     def _fate(self, info: TableInfo | None) -> str | None:
-        """Return why a version has no rows in the changefeed; ``None`` if it has rows."""
         if info is None:
             return None
         special = self._fates.get(_version(info))

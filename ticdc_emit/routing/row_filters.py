@@ -119,7 +119,6 @@ def _value_filters(rule: EventRule, info: TableInfo, zone: str) -> list[ValueFil
 
 
 def _only_columns(rule: EventRule, info: TableInfo, case_sensitive: bool) -> OnlyColumns | None:
-    """Return the listed columns that the table has, without key columns."""
     listed = rule.config.ignore_update_only_columns
     names = set(listed) if case_sensitive else {to_lower(name) for name in listed}
     keys = {name for index in info.indexes if index.primary or index.unique for name in index.columns}
@@ -210,7 +209,6 @@ class TableExpression:
         return ignored
 
     def _causes_for_all(self, image: Image, count: int) -> dict[int, str]:
-        """Return the cause of every row if the expression fails without a row, else nothing."""
         try:
             self._mask(_values_of(image, 0, 0), 0)
         except _FAULTS as fault:
@@ -218,7 +216,6 @@ class TableExpression:
         return {}
 
     def _refusal(self, image: Image, causes: dict[int, str]) -> RowError:
-        """Return the error of the first row at which the expression fails, with all such rows."""
         rows = np.fromiter(causes, np.int64, len(causes))
 
         def error(number: int) -> InvalidValueError:

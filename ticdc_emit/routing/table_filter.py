@@ -39,7 +39,6 @@ class _Wildcards:
     ignore_case: bool
 
     def search(self, name: str) -> bool:
-        """Return whether the whole name matches."""
         places = self._skipped(1, at_end=not name)
         for number, char in enumerate(name, start=1):
             places = self._skipped(self._moved(places, char), at_end=number == len(name))

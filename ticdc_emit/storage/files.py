@@ -147,8 +147,6 @@ class DiscardedRows(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """Whose rows are in one file."""
-
     schema: str
     table: str
     version: int
@@ -157,8 +155,6 @@ class _Key(NamedTuple):
 
 @dataclass
 class _Pending:
-    """Rows that wait for their file."""
-
     table: TableInfo
     header: bytes
     until: int | None
@@ -313,7 +309,6 @@ class StorageFiles:
         return FileNames(self._rules.extension, self._options.file_index_digit, dispatcher)
 
     def _version_of_folder(self, key: _Key, pending: _Pending) -> int | None:
-        """Return the version whose folder has the rows; ``None`` if they are discarded."""
         if key not in self._versions:
             self._versions[key] = self._find_version(key, pending)
         version = self._versions[key]

@@ -55,7 +55,6 @@ class _OpenTransaction:
     _runs: list[tuple[_Hashes, _Roles]] = field(default_factory=list)
 
     def repeated(self, keys: pa.Array) -> bytes | None:
-        """Return a change that has one key and one role with a change of an earlier window."""
         if _rank(keys, -1) == self.rank:
             # a key may have two changes in one transaction, the halves of two updates: a third one shares a role
             return _repeated(*_identities(pa.concat_arrays([self.windows[-1][-2:], keys[:2]])))
@@ -181,6 +180,5 @@ def _distinct(hashes: _Hashes, roles: _Roles) -> tuple[_Hashes, _Roles]:
 
 
 def _have_common(run: tuple[_Hashes, _Roles], others: tuple[_Hashes, _Roles]) -> bool:
-    """Tell whether a change has a hash and a role in common with one of a sorted run."""
     places = np.minimum(np.searchsorted(run[0], others[0]), len(run[0]) - 1)
     return bool(((run[0][places] == others[0]) & ((run[1][places] & others[1]) != 0)).any())

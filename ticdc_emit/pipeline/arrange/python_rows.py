@@ -95,8 +95,6 @@ def require_mapping(value: Any, what: str, *, remedy: str, **place: Any) -> Mapp
 
 @dataclass(frozen=True)
 class _MappingReader:
-    """What the rows of one table are read against."""
-
     table: TableInfo | TablePlan
     zone: str
 
@@ -143,7 +141,6 @@ class _MappingReader:
     def image_columns(
         self, images: Mapping[str, Sequence[_Image | None]], versions: Sequence[TableInfo]
     ) -> dict[str, pa.Array]:
-        """Return before and after as structs of one type, so that their values can be compared; without empty ones."""
         given = {name: rows for name, rows in images.items() if any(row is not None for row in rows)}
         used = {id(info): info for info in versions}
         needed = {key: {column.name: column for column in info.data_columns} for key, info in used.items()}
@@ -197,7 +194,6 @@ class _MappingReader:
         columns: Sequence[Column | None],
         readings: Sequence[Mapping[str, Column]],
     ) -> pa.Array:
-        """Return one column of all images, one after the other; null where the row's version has no such column."""
         values = [
             None if row is None or column is None else row[name]
             for rows in images

@@ -113,5 +113,4 @@ def _tables_of(
 
 
 def _steps(values: npt.NDArray[np.generic]) -> Mask:
-    """Return for each value whether it is the first or other than the one before it."""
     return np.append(True, values[1:] != values[:-1])

@@ -50,7 +50,6 @@ def drop_unreplicated(
 
 
 def _physical_ids(batch: pa.RecordBatch, table: TablePlan) -> pa.Array | None:
-    """Return the rows' physical table ids where they are given, 0 for a row without."""
     if PHYSICAL_TABLE_ID not in batch.schema.names:
         return None
     own = pa.repeat(pa.scalar(0, pa.int64()), batch.num_rows)
@@ -89,7 +88,6 @@ def _drop_judged(
     kept_back: Counter[str],
     judge: Callable[[pa.RecordBatch, RowEncoder, RowFilter], Iterable[tuple[str, Mask]]],
 ) -> pa.RecordBatch:
-    """Return the batch without the rows that ``judge`` names among the rows of each table version."""
     left_out: list[tuple[str, Mask]] = []
     for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
         filters = table.filter_of(encoder)

@@ -120,7 +120,6 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
 
 
 def _fault(structs: list[pa.StructArray], info: TableInfo, how: Rendering, *, is_whole: bool) -> TicdcEmitError | None:
-    """Return why no row can be of a version; ``is_whole``: whether no image is a map, whose columns are not known."""
     held = {field.name for struct in structs for field in struct.type}
     for struct in structs:
         try:
@@ -200,7 +199,6 @@ class ImageReader:
         return dict(zip(names, image.flatten(), strict=True))
 
     def _map_columns(self, image: pa.MapArray, which: str) -> Mapping[str, pa.Array]:
-        """Pivot maps of canonical text into columns. A missing key is an error; a null value is NULL."""
         offsets = np.asarray(image.offsets)
         first, count = int(offsets[0]), int(offsets[-1] - offsets[0])
         # of the whole parent buffer or of this slice: releases of pyarrow differ

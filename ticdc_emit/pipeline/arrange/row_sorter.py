@@ -78,7 +78,6 @@ class RowSorter:
             yield batch
 
     def _sorted(self, rows: pa.RecordBatch) -> Iterator[RowBatch]:
-        """Yield them uncounted. Rows of many tables are arranged together where none of them is late."""
         form = change_form(rows, self._where)
         columns = dict(zip(form.schema.names, form.columns, strict=True)) | {POSITION: rows.column(POSITION)}
         if pa.types.is_dictionary(columns["op"].type):
@@ -138,7 +137,6 @@ class RowSorter:
             yield pa.concat_batches(held)
 
     def _sort_alone(self, tables: Iterable[tuple[TablePlan, pa.RecordBatch]]) -> Iterator[RowBatch]:
-        """Yield each table's rows that are sent, without late ones, their updates split."""
         for table, part in tables:
             part = sort_by_commit(with_whole_numbers(part, table.full_name))
             part = drop_unreplicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
@@ -149,7 +147,6 @@ class RowSorter:
                 yield self._with_keys(table, sort_by_commit(part))
 
     def _without_late(self, table: TablePlan, part: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows (by commit_ts) that are not late; refuse or count the others."""
         if self._late_until is None:
             return part
         stamps = np.asarray(part.column("commit_ts"))

@@ -96,7 +96,6 @@ def sort_together(
 
 
 def _table_groups(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> list[list[int]]:
-    """Return the places of tables that are encoded together; those ``alone``, each by itself."""
     families: dict[object, list[int]] = {}
     for place, (table, by_itself) in enumerate(zip(tables, alone, strict=True)):
         families.setdefault(place if by_itself else (table.encoding_shape, table.spreading), []).append(place)

@@ -160,7 +160,6 @@ def _are_in_order(keys: pa.Array) -> bool:
 
 
 def _steps(stamps: npt.NDArray[np.uint64], tables: npt.NDArray[np.uint32]) -> tuple[Mask, Mask]:
-    """Return for each pair but the first whether it is equal to the one before it, and whether it is greater."""
     same = stamps[1:] == stamps[:-1]
     return same & (tables[1:] == tables[:-1]), (stamps[1:] > stamps[:-1]) | (same & (tables[1:] > tables[:-1]))
 
@@ -411,7 +410,6 @@ def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, p
 
 
 def _text_of_floats(column: Column, values: pa.Array) -> pa.Array:
-    """Return floats as the texts that a column of other numbers reads; anything else as it is."""
     is_other = column.type not in FLOAT_TYPES and values.type in (pa.float32(), pa.float64())
     return fixed_text(values) if is_other else values
 
@@ -437,7 +435,6 @@ def sortable(column: Column, key: pa.Array) -> pa.Array:
 
 
 def _number_parser(column: Column, kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
-    """Return what makes numbers of a column's values; ``None`` for those that are numbers, and for other columns."""
     if column.type in INTEGER_TYPES and not pa.types.is_integer(kind):
         return lambda key: parse_integers(floats_to_integers(key), unsigned=column.unsigned)
     is_float = pa.types.is_floating(kind)

@@ -117,7 +117,6 @@ def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.Rec
 
 
 def _split_rows(batch: pa.RecordBatch, marks: npt.NDArray[np.str_]) -> pa.RecordBatch:
-    """Return the batch with the rows marked ``d`` and ``i`` as deletes and inserts, each with its one image."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     whole = marks == _WHOLE
     op = columns["op"]

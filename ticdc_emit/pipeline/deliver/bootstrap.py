@@ -266,7 +266,6 @@ class Bootstraps:
             heappush(self._agenda, (until_ms, _FORGET, active.number, key))
 
     def _due_at(self, active: _Active) -> int:
-        """The tick that sends the table's next BOOTSTRAP, if no further row comes."""
         if active.rows >= self.rules.message_count:
             return self._passed_ms + self.rules.tick_ms
         # Under a longer interval before a restart, the tick may have passed.
@@ -278,7 +277,6 @@ class Bootstraps:
         return self._start_ms + (idle_ms // self.rules.gc_ms + 1) * self.rules.gc_ms
 
     def _tick_from(self, ms: int) -> int:
-        """The first tick at or after a moment."""
         return self._start_ms - (self._start_ms - ms) // self.rules.tick_ms * self.rules.tick_ms
 
 

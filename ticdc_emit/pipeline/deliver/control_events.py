@@ -158,7 +158,6 @@ class ControlSchedule:
         return max(self._ticks(0, until), default=self.watermark)
 
     def _ticks(self, start: int, until: int) -> Iterator[int]:
-        """Yield the watermarks of ``start`` to ``until``: marks, and the ticks after what is sent or the first row."""
         first, last = bisect_left(self.marks, start), bisect_right(self.marks, until)
         sent, begin = (-1, self.begin) if self.watermark is None else (self.watermark, self.watermark)
         marks = (mark for mark in self.marks[first:last] if mark > sent)
@@ -214,7 +213,6 @@ class ControlEncoder:
         return with_original_defaults(table) if original else table
 
     def _with_tables(self, event: DdlEvent) -> DdlEvent:
-        """Return the event with its tables as the release shows them."""
         before, after = (table and self._shown(table) for table in (event.pre_table_info, event.table_info))
         if before is event.pre_table_info and after is event.table_info:
             return event
@@ -370,7 +368,6 @@ def final_controls(
 
 
 def _last_ddl_sent(control_encoder: ControlEncoder, schedule: ControlSchedule, last_rows: Mapping[Target, int]) -> int:
-    """Return the TSO of the last DDL that any worker of this batch has sent among rows, -1 if none has."""
     for event in reversed(schedule.unsent_ddl if last_rows else ()):
         if any(last_rows.get(target, -1) > event.commit_ts for target in control_encoder.targets(event)):
             return event.commit_ts
@@ -382,7 +379,6 @@ def _words(event: Event) -> str:
 
 
 def _context(event: Event) -> dict[str, object] | None:
-    """Return the table or schema that a control message shows, and its statement; a watermark shows none."""
     if isinstance(event, Watermark):
         return None
     if isinstance(event, Bootstrap):

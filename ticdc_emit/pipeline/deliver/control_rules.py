@@ -129,7 +129,6 @@ def with_default_ticks(schedule: ControlSchedule, counted: Sequence[CountedRows]
 def _with_bootstraps(
     schedule: ControlSchedule, plan: Plan, bootstraps: Bootstraps, counted: Sequence[CountedRows]
 ) -> ControlSchedule:
-    """Return the schedule with the batch's BOOTSTRAPs; ``bootstraps`` goes on."""
     if not counted:
         return schedule
     moment = plan.build_ts if plan.build_ts is not None else physical_ms(min(rows.first_ts for rows in counted))

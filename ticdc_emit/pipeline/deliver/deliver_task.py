@@ -333,7 +333,6 @@ class DeliverTask:
     def _batch_schedule(
         self, store: ChunkStore | HeldRows, results: dict[Target, TaskResult], *, has_rows: bool
     ) -> ControlSchedule:
-        """Return the batch's schedule; one task also reports the counts that they come from."""
         if self.rules is None or not (store.returns_counts or has_rows):
             return self.schedule
         counts = self.rules.sum_counts(store.counts())
@@ -357,7 +356,6 @@ class DeliverTask:
         schedules: PartitionSchedules,
         result: TaskResult,
     ) -> Iterator[MergedRows]:
-        """Store what a topic-partition's messages name, then yield its rows in order, control messages among them."""
         digest = RowsDigest(target) if self.digests else None
         if not self.check_only:
             for claims in filter(None, store.claims(target)):

@@ -82,8 +82,6 @@ def write_files(
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of one table, in order: values, keys (``None``: no row has one) and commit_ts."""
-
     values: pa.Array
     keys: pa.Array | None
     stamps: _Stamps
@@ -103,7 +101,6 @@ class _Rows:
         return _Rows(self.values.take(pa.array(rows)), None, self.stamps[rows])
 
     def partition_ids(self, own: int) -> npt.NDArray[np.int64] | None:
-        """Return the physical table id of each row; ``None`` if all are the table's ``own``."""
         if self.keys is None:
             return None
         given = pc.greater(pc.binary_length(self.keys), 0)
@@ -124,8 +121,6 @@ def _in_order(merged: MergedRows) -> list[_Rows]:
 
 
 class _TableFiles:
-    """The files of one table. At the end, ``count``: what was written; ``discarded``: the number of other rows."""
-
     def __init__(self, sink: StorageSink, tables: list[TablePlan]) -> None:
         self._sink = sink
         self._tables = tables
@@ -142,7 +137,6 @@ class _TableFiles:
         self.discarded = 0
 
     def add(self, merged: MergedRows) -> None:
-        """Take the next rows, and what is due among them."""
         if self._files is None and merged.num_rows:
             self._start_ts = int(merged.stamps[0]) - 1
             self._files = StorageFiles(
@@ -167,14 +161,12 @@ class _TableFiles:
         self.count = self.count.plus(PartitionCount(merged.num_rows + len(merged.due), size))
 
     def end(self) -> None:
-        """Write what is left."""
         self._flush()
         if self._files is not None:
             self.discarded, size = self._files.discarded
             self.count = PartitionCount(self.count.messages - self.discarded, self.count.bytes - size)
 
     def _write_control(self, message: ControlMessage) -> None:
-        """Write the files of a control message, after all rows before it."""
         self._flush()
         for path, content in files_in(message.key, message.value):
             self._folder.write(path, content)
@@ -184,7 +176,6 @@ class _TableFiles:
             self._files.flush()
 
     def _write(self, rows: _Rows) -> None:
-        """Give rows to the files, cut where the flush interval passes or the date changes."""
         for span in self._spans(rows) if len(rows) else ():
             for encoder, until, part in self._by_version(span):
                 self._write_version(encoder, until, part)
@@ -205,7 +196,6 @@ class _TableFiles:
                 start = stop
 
     def _ticks(self, stamps: _Stamps) -> Iterator[tuple[int, int, int]]:
-        """Yield (start, end, number) of the rows in each flush interval."""
         first, last = (physical_ms(int(stamp)) // self._interval for stamp in (stamps[0], stamps[-1]))
         if first == last:
             yield 0, len(stamps), first
@@ -222,7 +212,6 @@ class _TableFiles:
         return self._dates[quarter]
 
     def _by_version(self, rows: _Rows) -> Iterator[tuple[RowEncoder, int | None, _Rows]]:
-        """Yield the rows of each version, with its encoder and the TSO of the next DDL."""
         table = self._tables[0]
         if len(self._tables) > 1:  # names in different case, which one table had one after the other
             alive = [each for each in self._tables if each.since[0] < int(rows.stamps[0])]

@@ -334,7 +334,6 @@ def place(rows: MergedRows, target: Target, schedules: PartitionSchedules, after
 
 
 def _split_at(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRun], list[_Held]]:
-    """Return the rows with keys below ``bound`` (``None``: all), and what is left."""
     before, left = [], []
     for part, nbytes in held:
         rows = len(part.stamps)

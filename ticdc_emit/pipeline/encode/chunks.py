@@ -108,8 +108,6 @@ class Buckets:
 
 
 class _Chunk(NamedTuple):
-    """A row of ``CHUNK_SCHEMA``."""
-
     bucket: int
     kind: int
     topic: str

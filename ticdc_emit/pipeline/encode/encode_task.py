@@ -151,7 +151,6 @@ class EncodeTask:
             raise refusals.error()
 
     def _separate(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
-        """Return the sound rows of a block, and the bad ones; raise ``fault`` where it is of no one row."""
         sound, refused = self.separated(ArrowRows(rows, self.table), placed=False)
         if not refused:
             raise fault
@@ -188,7 +187,6 @@ class EncodeTask:
         yield from message_chunks(held, self.buckets, files)
 
     def _encoded(self, batches: Iterable[RowBatch]) -> Iterator[EncodedRows]:
-        """Yield the messages of each batch; small ones are made together."""
         for together in _group_batches(batches):
             if not any(isinstance(rows.tables, TableGroup) for rows in together):
                 yield from encode_batches(together, self.plan)
@@ -202,7 +200,6 @@ class EncodeTask:
 
 
 def _group_batches(batches: Iterable[RowBatch]) -> Iterator[list[RowBatch]]:
-    """Yield the batches, bounded, small ones together: up to the rows that are encoded at once."""
     held: list[RowBatch] = []
     count = size = 0
     for whole in batches:

@@ -76,7 +76,6 @@ def _text(value: _Json) -> str:
 
 
 def _plain(value: object) -> _Json:
-    """Return a value as JSON: itself, a list, or an object of one field that names its type."""
     if value is None or isinstance(value, (bool, float, str)):
         return value
     if isinstance(value, int):
@@ -104,7 +103,6 @@ _READERS: Mapping[str, Callable[[_Json], object]] = {
 
 
 def _value(content: _Json) -> Any:
-    """Return the value that :func:`_plain` wrote."""
     if isinstance(content, list):
         return [_value(each) for each in content]
     if not isinstance(content, dict):

@@ -154,8 +154,6 @@ class SortedRuns:
 
 
 class _Run:
-    """A sorted file that is read batch by batch."""
-
     def __init__(self, file: IO[bytes]) -> None:
         file.seek(0)
         self._reader = pa.ipc.open_file(file)
@@ -164,17 +162,14 @@ class _Run:
 
     @property
     def has_more(self) -> bool:
-        """Whether rows of the run are not read yet."""
         return self._next < int(self._reader.num_record_batches)
 
     @property
     def last(self) -> bytes:
-        """The key of the last row that is read."""
         assert self._held is not None
         return _key(self._held, self._held.num_rows - 1)
 
     def fill(self) -> bool:
-        """Read a batch if none is held; return whether one exists."""
         if self._held is None and self.has_more:
             self._next += 1
             self._held = self._reader.get_batch(self._next - 1)

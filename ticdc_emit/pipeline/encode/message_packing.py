@@ -66,7 +66,6 @@ class MessagePacker:
         return Encoded(values, keys), _last_rows(starts, len(rows))
 
     def _join(self, rows: pa.RecordBatch, starts: Starts) -> pa.RecordBatch:
-        """Return messages; each has the commit_ts of its last row."""
         topic, partition, keys, values, commit_ts = rows.columns
         count, lasts = len(starts), pa.array(_last_rows(starts, rows.num_rows))
         joined = self._packing.joined(keys, values, starts)
@@ -74,7 +73,6 @@ class MessagePacker:
         return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
     def _starts(self, keys: pa.Array, values: pa.Array, breaks: _Places) -> Starts:
-        """Return the places of the rows that begin messages, if a message begins with the first of them."""
         count, most = len(keys), self._packing.max_rows
         starts = np.arange(0, count, most)
         edges = breaks[(breaks > 0) & (breaks < count)] if most > 1 else _NOWHERE
@@ -132,5 +130,4 @@ def _bytes_before(keys: pa.Array, values: pa.Array, places: _Places | slice) -> 
 
 
 def _last_rows(starts: Starts, count: int) -> _Places:
-    """Return the place of the last row of each message of ``count`` rows."""
     return np.append(starts, count)[1:] - 1

@@ -74,7 +74,6 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
 
 
 def _with_partition_ids(changes: Changes, encoded: Encoded) -> Encoded:
-    """Return encoded rows with the ids of their partitions as keys, where rows have them."""
     if PHYSICAL_TABLE_ID not in changes.attributes:
         return encoded
     keys = integer_text(changes.physical_table_ids).cast(pa.binary())
@@ -82,7 +81,6 @@ def _with_partition_ids(changes: Changes, encoded: Encoded) -> Encoded:
 
 
 def _in_order(groups: Sequence[Changes], encoded: Sequence[Encoded], rows: int) -> Encoded:
-    """Return the messages of ``rows`` rows in these rows' order, which the groups know the places in."""
     if not encoded:
         return Encoded(pa.array([], pa.binary()))
     if len(encoded) == 1 and groups[0].rows is None:

@@ -67,7 +67,6 @@ class SmallGroups:
 
 
 def _batch_columns(changes: Changes, batcher: ColumnBatcher, *, is_framed: bool) -> None:
-    """Have the images' columns made with those of other groups, and whole rows or, if these get no frame, the TSOs."""
     columns = changes.table.data_columns
     if not is_framed:
         changes.batched = batcher.add([COMMIT_TS], {COMMIT_TS.name: changes.commit_ts})

@@ -207,7 +207,6 @@ class LargeMessages:
 
     @cached_property
     def _overhead(self) -> int:
-        """The bytes of a message beside what is made of its row."""
         return MESSAGE_OVERHEAD + (0 if self.packing is None else self.packing.shared)
 
     def _too_large(self, encoded: Encoded) -> npt.NDArray[np.int64]:
@@ -250,7 +249,6 @@ class LargeMessages:
 
 
 def _in_place(encoded: Encoded, rows: Iterable[int], others: Encoded) -> Encoded:
-    """Return the messages with those at ``rows`` replaced by ``others``."""
     places = np.fromiter(rows, np.int64)
     kept = np.delete(np.arange(len(encoded)), places)
     order = np.empty(len(encoded), np.int64)

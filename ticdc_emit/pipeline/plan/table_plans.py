@@ -70,8 +70,6 @@ class _Refused:
 
 
 class _Route(NamedTuple):
-    """What a :class:`TablePlan` says of where its messages go."""
-
     topic: str
     partition: int | None = 0
     rule: PartitionRule = PartitionRule()
@@ -543,9 +541,6 @@ def _row_filters(
 
 
 def _as_shown(config: ChangefeedConfig, info: TableInfo | None) -> TableInfo | None:
-    """Return the table with the handle key and the defaults that the release shows; the same object where these are
-    its own.
-    """
     values, virtual_keys = config.release.values, config.release.filtering.virtual_keys == "accepted"
     if info is None:
         return None
