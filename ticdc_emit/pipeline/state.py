@@ -1,8 +1,8 @@
 """The record of a batch: the state in which it begins, and how far it came; and the same as JSON.
 
 In: the record before it, DDL, and at the end what was sent. Out: :class:`BatchState`, with which a batch that failed is
-run again as it was, and a replay that is another batch is refused. The JSON is what a store keeps (:func:`text_of`);
-reading it (:func:`record_of`) checks every part, because others may have written to the folder.
+run again as it was, and a replay that is another batch is refused. The JSON is what a store keeps (:func:`text_of`),
+with a checksum: what others have written or changed is refused where it is read (:func:`record_of`).
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ class BatchState:
     and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the batch
     (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion. ``rows`` and ``digest`` say what the
     batch's rows are (``pipeline.deliver.deliver_task``), once that is known: after the check of a whole batch, at the
-    latest on completion; ``digest`` is None in a record of an earlier release and in a store that has none. ``run`` is
-    the name of the run that began with an empty store (``pipeline.encode.bad_rows``), None in a record of an earlier
-    release.
+    latest on completion; ``digest`` is None in a store that has none. ``run`` is the name of the run that began with an
+    empty store (``pipeline.encode.bad_rows``).
     """
 
     batch_id: int
@@ -165,8 +164,6 @@ Places: TypeAlias = "list[list[int]]"
 
 _PLACES = "ddl_places"
 _CHECKSUM = "crc32"
-_GREATEST_MS = 2**53
-_GREATEST_PARTITIONS = 2**31 - 1
 _NAME = re.compile(r"batch-([0-9]{1,19})\.json")
 _REMEDY = "Restore the file from a backup, or start with another state_uri"
 
@@ -210,128 +207,36 @@ def _checksum(record: dict[str, Any]) -> int:
 
 
 def object_of(content: bytes, name: str) -> dict[str, Any]:
-    """Return the JSON object that a file of the store holds; :class:`StateError` if it holds none, or a changed one.
-
-    An earlier release wrote no checksum.
-    """
+    """Return the JSON object that a file of the store holds; :class:`StateError` if it holds none, or a changed one."""
     try:
         record = parsed(content)
     except ValueError as fault:  # of JSON, of its depth, or of its encoding
         raise damaged(name, f"it cannot be read as JSON: {fault}") from None
     if not isinstance(record, dict):
         raise damaged(name, "it is not a JSON object")
-    if _CHECKSUM in record and record.pop(_CHECKSUM) != _checksum(record):
-        raise damaged(name, "its checksum is wrong")
+    if record.pop(_CHECKSUM, None) != _checksum(record):
+        raise damaged(name, "its checksum is wrong or missing")
     return record
 
 
 def record_of(content: bytes, batch_id: int, history: Callable[[Places], tuple[DdlStatement, ...]]) -> BatchState:
-    """Return the record that a batch's file holds; :class:`StateError` if any part of it cannot be right.
+    """Return the record that a batch's file holds; :class:`StateError` if it is not that batch's as it was written.
 
-    ``history``: returns the DDL at some places. An earlier release kept all DDL in each record.
+    ``history``: returns the DDL at some places.
     """
     name = file_name(batch_id)
     record = object_of(content, name)
-    known = {_PLACES, *(each.name for each in fields(BatchState))}
-    has_ddl = "ddl" if "ddl" in record else _PLACES
-    for field in sorted({"batch_id", has_ddl} - record.keys()):
-        raise damaged(name, f"its field {field} is missing", batch_id)
-    if has_ddl != _PLACES and _PLACES in record:
-        raise damaged(name, f"it has both ddl and {_PLACES}", batch_id)
-    for field, value in record.items():
-        if field not in known:
-            raise damaged(name, f"its field {field!r:.40} is unknown: a newer release may have written it", batch_id)
-        if not _CHECKS[field](value):
-            raise damaged(name, f"its field {field} is {value!r:.60}", batch_id)
-    if record["batch_id"] != batch_id:
-        raise damaged(name, f"it is the record of batch {record['batch_id']}", batch_id)
-    if has_ddl == _PLACES:
-        return BatchState(ddl=history(record.pop(_PLACES)), **record)
-    ddl = tuple((commit_ts, schema, query) for commit_ts, schema, query in record.pop("ddl"))
-    return BatchState(**record, ddl=ddl)
+    places = record.pop(_PLACES, None)
+    for field in sorted(record.keys() - {each.name for each in fields(BatchState)}):
+        raise damaged(name, f"its field {field!r:.40} is unknown: a newer release may have written it", batch_id)
+    if places is None or record.get("batch_id") != batch_id:
+        raise damaged(name, f"it is not the record of batch {batch_id}", batch_id)
+    return BatchState(ddl=history(places), **record)
 
 
 def damaged(name: str, what: str, batch_id: int | None = None) -> StateError:
     """Return the error of a file that cannot be used."""
     return StateError(f"the state record cannot be used: {what}", remedy=_REMEDY, file=name, batch_id=batch_id)
-
-
-_Check: TypeAlias = Callable[[Any], bool]
-
-
-def _whole(least: int, most: int) -> _Check:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _or_null(check: _Check) -> _Check:
-    return lambda value: value is None or check(value)
-
-
-def _text_like(pattern: str) -> _Check:
-    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.DOTALL) is not None
-
-
-def _each(check: _Check) -> _Check:
-    return lambda value: isinstance(value, list) and all(map(check, value))
-
-
-def _row(*checks: _Check) -> _Check:
-    return lambda value: (
-        isinstance(value, list)
-        and len(value) == len(checks)
-        and all(check(each) for check, each in zip(checks, value, strict=True))
-    )
-
-
-def _with(**checks: _Check) -> _Check:
-    return lambda value: (
-        isinstance(value, dict) and all(name in value and check(value[name]) for name, check in checks.items())
-    )
-
-
-_TSO, _COUNT, _MS = _whole(-1, GREATEST), _whole(0, GREATEST), _whole(0, _GREATEST_MS)
-_ID = _whole(-GREATEST - 1, 2 * GREATEST + 1)
-_FLAG: _Check = lambda value: isinstance(value, bool)  # noqa: E731
-_TEXT = _text_like(".*")
-_PLACE = _row(_COUNT, _COUNT)
-
-is_ddl = _each(_row(_TSO, _TEXT, _TEXT))
-"""Whether this is a list of statements as JSON has it."""
-
-_SCHEDULE = _with(  # what Bootstraps.state returns
-    start_ms=_MS,
-    passed_ms=_MS,
-    started=_FLAG,
-    tables=_each(
-        _with(
-            key=_ID,
-            last_row_ms=_MS,
-            sent_ms=_MS,
-            rows=_COUNT,
-            partitions=_whole(1, _GREATEST_PARTITIONS),
-            topic=_TEXT,
-            table=_row(_TEXT, _TEXT, _ID, _ID, _ID),
-        )
-    ),
-)
-_CHECKS: dict[str, _Check] = {
-    "batch_id": _COUNT,
-    "build_ts": _or_null(_whole(-_GREATEST_MS, _GREATEST_MS)),
-    "watermark": _or_null(_TSO),
-    "sent_until": _TSO,
-    "ddl": is_ddl,
-    _PLACES: _each(lambda value: _PLACE(value) and value[0] < value[1]),
-    "done": _FLAG,
-    "end_watermark": _or_null(_TSO),
-    "end_sent_until": _TSO,
-    "rows": _COUNT,
-    "bootstraps": _or_null(_SCHEDULE),
-    "end_bootstraps": _or_null(_SCHEDULE),
-    "max_commit_ts": _TSO,
-    "end_max_commit_ts": _TSO,
-    "digest": _or_null(_text_like("([0-9a-f]{32})?")),
-    "run": _or_null(_text_like("[0-9A-Za-z-]{1,60}")),
-}
 
 
 STORAGE_REMEDY = "Check that the folder of state_uri is there and may be used, then run the batch again"

@@ -25,7 +25,6 @@ from ticdc_emit.pipeline.state import (
     batch_id_of,
     damaged,
     file_name,
-    is_ddl,
     object_of,
     record_of,
     sealed,
@@ -341,8 +340,6 @@ class DdlHistory:
                 except FileNotFoundError:
                     break
             record = object_of(content, _name(number))
-            if set(record) != {"ddl"} or not is_ddl(record["ddl"]) or len(record["ddl"]) > _PER_FILE:
-                raise damaged(_name(number), "it is not a list of DDL statements")
             self._take((commit_ts, schema, query) for commit_ts, schema, query in record["ddl"])
             number += 1
         self._is_read = True

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -212,14 +210,3 @@ def test_a_writer_that_was_killed_is_followed_at_once(tmp_path: Path) -> None:
     assert store.load(0) == BatchState(0)
     store.save(BatchState(1))
     assert store.load(1) == BatchState(1)
-
-
-def test_records_of_a_release_that_kept_all_ddl_in_each(tmp_path: Path) -> None:
-    state = BatchState(0, ddl=statements(5, 6)).complete(watermark=None, sent_until=-1, rows=1)
-    (tmp_path / "batch-0.json").write_text(json.dumps(asdict(state)))
-    store = FsspecStateStore(str(tmp_path))
-    assert store.load(0) == state
-    later = state.next(1, None).with_ddl(statements(7))
-    store.save(later)
-    assert FsspecStateStore(str(tmp_path)).load(1) == later
-    assert FsspecStateStore(str(tmp_path)).load(0) == state
