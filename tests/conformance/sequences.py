@@ -262,7 +262,7 @@ class Feed:
 
     @staticmethod
     def _is_keyless(planned: TablePlan, commit_ts: int) -> bool:
-        return any(not span.physical and span.covers(np.uint64(commit_ts)) for span in planned.left_out)
+        return any(span.covers(np.uint64(commit_ts)) for span in planned.left_out)
 
     @staticmethod
     def _name(plan: Plan, schema: str, table: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ _SECONDS_OF_2100 = 4_102_444_800
 _TSO_OF_2100 = _SECONDS_OF_2100 * 1000 << LOGICAL_BITS
 _PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "a count": 10**9}
 _TSO_REMEDY = "A TSO is a whole number in 0..2^64-1"
+_NO_COMMIT = "0 is not the TSO of a commit"
 _COMMIT_REMEDY = "The TSO of a commit is a whole number in 1..2^64-1"
 
 
@@ -85,17 +86,20 @@ def refuse_far(stamps: pa.Array, table: str) -> None:
     values = np.asarray(stamps)
     far = values >= np.uint64(_TSO_OF_2100)
     if far.any():
-        rows = np.flatnonzero(far).tolist()
-        raise RowError.first(
-            rows,
-            lambda number: InvalidValueError(
-                f"{_far(int(values[rows[number]]))}: its watermark would make all later rows late",
-                remedy=_FAR_REMEDY,
-                table=table,
-                column="commit_ts",
-                row={"position": rows[number]},
-            ),
-        )
+        what = "{}: its watermark would make all later rows late"
+        raise _refused(np.flatnonzero(far), lambda row: what.format(_far(int(values[row]))), _FAR_REMEDY, table)
+
+
+def _refused(
+    rows: Iterable[int], what: Callable[[int], str], remedy: str, table: str, column: str = "commit_ts"
+) -> RowError:
+    places = [int(row) for row in rows]
+
+    def error(number: int) -> InvalidValueError:
+        place = {"position": places[number]}
+        return InvalidValueError(what(places[number]), remedy=remedy, table=table, column=column, row=place)
+
+    return RowError.first(places, error)
 
 
 def _far(commit_ts: int) -> str:
@@ -133,7 +137,7 @@ def commit_ts_of(row: Mapping[str, Any], position: int, table: str) -> int:
     stamp, moment = row.get("commit_ts"), row.get("commit_time")
     place: dict[str, object] = {"position": position}
     if stamp is not None:
-        return _commit(check_tso(stamp, table=table, column="commit_ts", row=place), table, "commit_ts", position)
+        return _commit(stamp, table, "commit_ts", position)
     if moment is None:
         raise missing_commit_ts(table, moment="a datetime with a tzinfo", row=place)
     if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
@@ -145,25 +149,15 @@ def commit_ts_of(row: Mapping[str, Any], position: int, table: str) -> int:
             column="commit_time",
             row=place,
         )
-    stamp = check_tso(tso_from_datetime(moment), table=table, column="commit_time", row=place)
-    return _commit(stamp, table, "commit_time", position)
+    return _commit(tso_from_datetime(moment), table, "commit_time", position)
 
 
-def _commit(stamp: int, table: str, column: str, position: int) -> int:
+def _commit(value: Any, table: str, column: str, position: int) -> int:
     """Return the TSO of a commit, which is not 0: nothing is committed before every version of every table."""
+    stamp = check_tso(value, table=table, column=column, row={"position": position})
     if not stamp:
-        raise _no_commit(table, column, position)
+        raise _refused([position], lambda _: _NO_COMMIT, _COMMIT_REMEDY, table, column)
     return stamp
-
-
-def _no_commit(table: str, column: str, position: int) -> InvalidValueError:
-    return InvalidValueError(
-        "0 is not the TSO of a commit",
-        remedy=_COMMIT_REMEDY,
-        table=table,
-        column=column,
-        row={"position": position},
-    )
 
 
 def commit_ts_array(batch: pa.RecordBatch, table: str) -> pa.Array:
@@ -221,40 +215,21 @@ def _from_moments(moments: pa.Array, table: str) -> pa.Array:
 def _without_zero(stamps: pa.Array, table: str, column: str) -> pa.Array:
     values = stamps.to_numpy()
     if np.count_nonzero(values) < len(values):  # a call of "all" takes longer, and most batches are small
-        rows = np.flatnonzero(values == 0).tolist()
-        raise RowError.first(rows, lambda number: _no_commit(table, column, rows[number]))
+        raise _refused(np.flatnonzero(values == 0), lambda _: _NO_COMMIT, _COMMIT_REMEDY, table, column)
     return stamps
 
 
 def _refuse_null(values: pa.Array, table: str, column: str) -> None:
     nulls = null_mask(values)
     if nulls is not None:
-        rows = np.flatnonzero(nulls).tolist()
-        raise RowError.first(
-            rows,
-            lambda number: InvalidValueError(
-                f"a {column} is null",
-                remedy="Give every change its commit time, or leave those rows out",
-                table=table,
-                column=column,
-                row={"position": rows[number]},
-            ),
-        )
+        remedy = "Give every change its commit time, or leave those rows out"
+        raise _refused(np.flatnonzero(nulls), lambda _: f"a {column} is null", remedy, table, column)
 
 
 def _refuse_beyond(stamps: list[Any], table: str, column: str) -> None:
     rows = [row for row, stamp in enumerate(stamps) if stamp != stamp // 1 or not 0 <= stamp <= MAX_TSO]
     if rows:
-        raise RowError.first(
-            rows,
-            lambda number: InvalidValueError(
-                f"{shown(stamps[rows[number]])} is not a TSO",
-                remedy=_TSO_REMEDY,
-                table=table,
-                column=column,
-                row={"position": rows[number]},
-            ),
-        )
+        raise _refused(rows, lambda row: f"{shown(stamps[row])} is not a TSO", _TSO_REMEDY, table, column)
 
 
 _UTC = pa.timestamp("us", "UTC")

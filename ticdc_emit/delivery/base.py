@@ -69,10 +69,7 @@ MESSAGE_SCHEMA = pa.schema(
     ]
 )
 """One row per Kafka record.  A null key is Kafka's null key and ``b""`` a key of zero length; a null value is a
-tombstone.
-
-Writers also take ``large_binary`` for key and value, ``large_string`` or a dictionary of strings for the topic, and any
-integer type for the partition.  ``commit_ts`` is for ordering the rows; writers do not read it.
+tombstone. ``commit_ts`` is for ordering the rows; writers do not read it.
 """
 
 
@@ -180,8 +177,6 @@ class Sink(Protocol):
         """
 
 
-_BINARY, _TEXT = (pa.types.is_binary, pa.types.is_large_binary), (pa.types.is_string, pa.types.is_large_string)
-
 MOST_PARTITIONS = 1 << 31
 """More than a topic can have: a topic's number times this, plus the partition, numbers topic-partitions."""
 
@@ -252,9 +247,16 @@ def partition_batches(batch: pa.RecordBatch, max_message_bytes: int) -> list[Par
     changes its partition with every row. Raises :class:`~ticdc_emit.errors.MessageTooLargeError` for the first row
     above ``max_message_bytes`` and :class:`~ticdc_emit.errors.DeliveryError` for a batch that is not one of messages.
     """
-    topics, codes = _topics(_column(batch, "topic", "text", *_TEXT))
-    partitions = _partitions(_column(batch, "partition", "integer", pa.types.is_integer))
-    keys, values = _binary(batch, "key"), _binary(batch, "value")
+    try:
+        names, places, keys, values = (batch.column(part.name).cast(part.type) for part in list(MESSAGE_SCHEMA)[:4])
+    except (KeyError, pa.ArrowException) as fault:
+        cause, remedy = f"it is no batch of messages: {fault}", "Give topic, partition, key and value of MESSAGE_SCHEMA"
+        raise DeliveryError(cause, remedy=remedy) from None
+    if names.null_count or places.null_count or (len(places) and pc.min(places).as_py() < 0):
+        cause = "a message has no topic, or no partition"
+        raise DeliveryError(cause, remedy="Give every message a topic, and a partition from 0 on")
+    named, partitions = names.dictionary_encode(), np.asarray(places).astype(np.int64)
+    topics, codes = named.dictionary.to_pylist(), np.asarray(named.indices).astype(np.int64)
     sizes = _lengths(keys) + _lengths(values)
     _check_sizes(sizes, max_message_bytes, lambda row: (topics[codes[row]], int(partitions[row])))
     numbers = codes * MOST_PARTITIONS + partitions
@@ -272,48 +274,8 @@ def partition_batches(batch: pa.RecordBatch, max_message_bytes: int) -> list[Par
     return batches
 
 
-def _column(batch: pa.RecordBatch, name: str, kind: str, *accepted: Callable[[pa.DataType], bool]) -> pa.Array:
-    index = batch.schema.get_field_index(name)
-    if index < 0:
-        raise DeliveryError(
-            f"a batch of messages needs the column {name!r}, got {batch.schema.names}",
-            remedy="Give the columns topic, partition, key and value",
-            column=name,
-        )
-    column = batch.column(index)
-    type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not any(is_accepted(type_) for is_accepted in accepted) or (column.null_count and kind != "binary"):
-        fault = f"the column {name!r} must hold {kind} in every row, not {type_}"
-        raise DeliveryError(fault, remedy=f"Cast it to {kind} first, and leave no row without it", column=name)
-    return column
-
-
-def _topics(topic: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
-    encoded = topic if pa.types.is_dictionary(topic.type) else pc.dictionary_encode(topic)
-    names, codes = encoded.dictionary, encoded.indices
-    if len(names.unique()) < len(names):
-        # Two codes for one topic would be two partitions' worth of order and counts.
-        return _topics(topic.cast(names.type))
-    return names.to_pylist(), codes.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-
-
-def _partitions(column: pa.Array) -> npt.NDArray[np.int64]:
-    partitions: npt.NDArray[np.int64] = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    if len(partitions) and partitions.min() < 0:
-        raise DeliveryError(
-            f"partition {partitions.min()} is negative", remedy="Give partitions from 0 on", column="partition"
-        )
-    return partitions
-
-
-def _binary(batch: pa.RecordBatch, name: str) -> pa.Array:
-    column = _column(batch, name, "binary", *_BINARY, *_TEXT, pa.types.is_null)
-    return column if any(is_binary(column.type) for is_binary in _BINARY) else column.cast(pa.large_binary())
-
-
 def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
-    lengths = pc.fill_null(pc.binary_length(column), 0)
-    sizes: npt.NDArray[np.int64] = lengths.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    sizes: npt.NDArray[np.int64] = np.asarray(pc.fill_null(pc.binary_length(column), 0)).astype(np.int64)
     return sizes
 
 

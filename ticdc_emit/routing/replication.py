@@ -32,16 +32,13 @@ TableHistory: TypeAlias = Iterable[tuple[int, "TableInfo | None"]]
 class LeftOut(NamedTuple):
     """Rows with since < commit_ts <= until are left out, and why. ``until`` is ``None`` for no end.
 
-    ``columns``: columns added by a discarded DDL. Rows may have them, and no row is left out. ``physical``: only the
-    rows with such a physical table id; ``shown_as``: the table as whose rows TiCDC sends them, "" if it does not.
+    ``columns``: columns added by a discarded DDL. Rows may have them, and no row is left out.
     """
 
     since: int
     until: int | None
     reason: str
     columns: frozenset[str] = frozenset()
-    physical: frozenset[int] = frozenset()
-    shown_as: str = ""
 
     def covers(self, commit_ts: npt.NDArray[np.uint64] | np.uint64) -> Any:
         """Return whether the span has a commit_ts, for one as for an array."""
@@ -71,7 +68,6 @@ class Replication:
         self._accepted: dict[tuple[str, str], bool] = {}  # by name: one table may have thousands of versions
         self._fates: dict[tuple[int, int, str], str] = {}
         self._instead: dict[tuple[int, int, str], TableInfo] = {}
-        self._exchanged: list[tuple[int, LeftOut]] = []
         self.filtered_ddl: Counter[str] = Counter()
 
     @classmethod
@@ -103,8 +99,6 @@ class Replication:
             for other in verdict.event.others:
                 self._as_before(other, verdict.reason)
         info, before = verdict.event.table_info, verdict.event.pre_table_info
-        if verdict.result != "discarded" and info is not None:
-            self._exchanged = [_ended(each, verdict.event) for each in self._exchanged]
         if info is None or verdict.event.action in ("drop table", "drop view"):
             return
         if verdict.result == "discarded" and verdict.reason in (KIND, START_TS):
@@ -112,35 +106,14 @@ class Replication:
                 self._as_before(info, verdict.reason)
                 return
             if verdict.event.action == "exchange partition":
-                raise DdlError(
-                    "rows after an ignored EXCHANGE PARTITION are not supported",
-                    remedy="Remove its transaction from filter.ignore-txn-start-ts, or filter its tables by rules",
-                    statement=verdict.event.query,
-                    table=info.full_name,
-                )
+                raise _not_exchanged(verdict.event, info)
             same = before is not None and before.id == info.id
             self._fates[_version(info)] = _SKIPPED if same else verdict.reason
         elif verdict.event.action == "exchange partition" and verdict.reason == RULES:
-            self._keep_partitions(verdict, info)
+            if self._ddl_filter.knows(info) and self._rules.has(info):
+                raise _not_exchanged(verdict.event, info)
         elif not self._ddl_filter.knows(info) and self._rules.has(info):
             self._fates[_version(info)] = KEYLESS if self._keyless_is_final else RULES
-
-    def _keep_partitions(self, verdict: Verdict, info: TableInfo) -> None:
-        """Remember a partitioned table whose EXCHANGE PARTITION was not applied.
-
-        TiCDC looks up a row's table by its physical id (``cdc/entry/mounter.go``, ``physicalTableByID`` of
-        ``cdc/entry/schema/snapshot.go``). The exchanged table had the id that the partition has now, so the rows of
-        the partition are its rows; where it is not replicated, nobody reads them until the partitioned table's next
-        DDL.
-        """
-        before = verdict.event.pre_table_info
-        if before is None or not (self._ddl_filter.knows(info) and self._rules.has(info)):
-            return
-        self._fates[_version(info)] = _SKIPPED
-        known = self._ddl_filter.table_of_rows(before)
-        shown = "" if known is None else known.full_name
-        since, ids = verdict.event.commit_ts, frozenset([before.id])
-        self._exchanged.append((info.id, LeftOut(since, None, verdict.reason, physical=ids, shown_as=shown)))
 
     def _as_before(self, info: TableInfo, reason: str) -> None:
         """Replace a version that a job made by the one that the changefeed knows under its id, if it did not apply the
@@ -175,8 +148,6 @@ class Replication:
                 for (since, _, fate), end in zip(versions, ends, strict=True)
                 if fate is not None
             )
-            ids = {info.id for _, info in history if info is not None}
-            spans += tuple(span for table_id, span in self._exchanged if table_id in ids)
             if unused:
                 spans += (LeftOut(0, 0, START_TS, unused),)
             if spans:
@@ -201,13 +172,13 @@ class Replication:
         return None if self._rules.allows_key(info) else KEYLESS
 
 
-def _ended(exchanged: tuple[int, LeftOut], event: DdlEvent) -> tuple[int, LeftOut]:
-    """End the span of an exchanged partition that nobody reads at the next DDL of its table, which shows it anew."""
-    table_id, span = exchanged
-    of_table = table_id in (info.id for info in (event.table_info, event.pre_table_info) if info is not None)
-    if not of_table or span.shown_as or span.until is not None:
-        return exchanged
-    return table_id, span._replace(until=event.commit_ts)
+def _not_exchanged(event: DdlEvent, info: TableInfo) -> DdlError:
+    return DdlError(
+        "rows after a discarded EXCHANGE PARTITION are not supported: TiCDC takes them for those of the other table",
+        remedy="Let filter.rules and filter.ignore-txn-start-ts keep both tables and the statement, or neither table",
+        statement=event.query,
+        table=info.full_name,
+    )
 
 
 def _columns(infos: Iterable[TableInfo | None]) -> frozenset[str]:

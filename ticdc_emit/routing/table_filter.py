@@ -12,10 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from ticdc_emit.config.document import refused
-from ticdc_emit.errors import ConfigError
 from ticdc_emit.sql.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.sql.words import to_lower
 
@@ -103,7 +102,7 @@ class TableFilter:
 
         ``option``: which option holds them, for the error.
         """
-        return cls(_parse(patterns, _table_matchers, not case_sensitive, option), case_sensitive)
+        return cls(_parse(patterns, not case_sensitive, option), case_sensitive)
 
     def matches(self, schema: str, table: str) -> bool:
         """Return whether the rules accept a table."""
@@ -128,7 +127,7 @@ class ColumnFilter:
     @classmethod
     def parse(cls, patterns: Sequence[str]) -> ColumnFilter:
         """Read rules; :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrFilterRuleInvalid) for a wrong one."""
-        return cls(_parse(patterns, _column_matchers, True, "columns"))
+        return cls(_parse(patterns, True, "columns"))
 
     def matches(self, name: str) -> bool:
         """Return whether the rules accept a column."""
@@ -148,7 +147,7 @@ def _matches(matcher: Matcher, name: str) -> bool:
     return matcher == name if isinstance(matcher, str) else matcher.search(name)
 
 
-def _parse(patterns: Sequence[str], read: _Reader, ignore_case: bool, option: str) -> tuple[_Rule, ...]:
+def _parse(patterns: Sequence[str], ignore_case: bool, option: str) -> tuple[_Rule, ...]:
     rules = []
     try:
         for pattern in patterns:
@@ -157,17 +156,15 @@ def _parse(patterns: Sequence[str], read: _Reader, ignore_case: bool, option: st
                 raise _SyntaxError("importing filter files is not allowed")
             if line and not line.startswith("#"):
                 positive = not line.startswith("!")
-                rules.append(_Rule(read(line if positive else line[1:], ignore_case), positive))
+                rule = line if positive else line[1:]
+                matchers = _column_matcher(rule) if option == "columns" else _table_matchers(rule, ignore_case)
+                rules.append(_Rule(matchers, positive))
     except _SyntaxError as fault:
-        raise _refusal(patterns, fault, option) from None
+        # TiDB counts lines in files only: every rule of a changefeed is line 1
+        text = f"filter rule is invalid [{' '.join(patterns)}]: at <cmdline>:1: {fault}"
+        remedy = "A rule is a column pattern" if option == "columns" else "The syntax is that of TiDB's table filter"
+        raise refused("ErrFilterRuleInvalid", text, option=option, remedy=remedy) from None
     return tuple(reversed(rules))
-
-
-def _refusal(patterns: Sequence[str], fault: _SyntaxError, option: str) -> ConfigError:
-    # TiDB counts lines in files only: every rule of a changefeed is line 1
-    text = f"filter rule is invalid [{' '.join(patterns)}]: at <cmdline>:1: {fault}"
-    remedy = "A rule is a column pattern" if option == "columns" else "The syntax is that of TiDB's table filter"
-    return refused("ErrFilterRuleInvalid", text, option=option, remedy=remedy)
 
 
 def _table_matchers(line: str, ignore_case: bool) -> tuple[Matcher, ...]:
@@ -182,15 +179,11 @@ def _table_matchers(line: str, ignore_case: bool) -> tuple[Matcher, ...]:
     return schema, table
 
 
-def _column_matchers(line: str, ignore_case: bool) -> tuple[Matcher, ...]:
-    column, rest = _pattern(line, ignore_case, dotted=False)
+def _column_matcher(line: str) -> tuple[Matcher, ...]:
+    column, rest = _pattern(line, True, dotted=False)
     if rest:
         raise _SyntaxError("syntax error: stray characters after column pattern")
     return (column,)
-
-
-class _Reader(Protocol):
-    def __call__(self, line: str, ignore_case: bool) -> tuple[Matcher, ...]: ...
 
 
 def _pattern(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, str]:

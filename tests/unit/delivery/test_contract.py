@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from message_rows import message_batch
@@ -54,22 +53,6 @@ def test_a_dictionary_may_name_a_topic_twice() -> None:
     rows = {"partition": [0] * 4, "key": [b""] * 4, "value": [b"1", b"2", b"3", b"4"]}
     batches = partition_batches(pa.record_batch({"topic": topics, **rows}), 100)
     assert [each.values for each in batches] == [[b"1", b"2", b"3", b"4"]]
-
-
-def test_large_counts_do_not_overflow() -> None:
-    count = 100_000
-    batch = pa.record_batch(
-        {
-            "topic": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array(["t"])),
-            "partition": pa.array(np.arange(count) % 7, pa.int8()),
-            "key": pa.nulls(count, pa.large_binary()),
-            "value": pa.array([b"x" * 30] * count, pa.large_binary()),
-        }
-    )
-    with _Discarding(100) as writer:
-        writer.write(batch)
-        report = writer.flush()
-    assert (report.messages, report.bytes) == (count, 30 * count)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
+from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
@@ -160,38 +159,6 @@ def test_a_typed_batch_of_a_table_that_is_left_out_sends_nothing() -> None:
     encoder = Encoder(config, SCHEMA)
     assert encoder.encode(table, table="s.a").num_rows == 0
     assert encoder.filtered == {"rules": 1}
-
-
-EXCHANGE = (
-    "create table d.p (id int primary key) partition by range (id) (partition p0 values less than (10), "
-    "partition p1 values less than (20))",
-    "create table test.n (id int primary key)",
-    "alter table d.p exchange partition p0 with table test.n",
-)
-
-
-@pytest.mark.parametrize("rules", [["d.*", "test.n"], ["d.p"]])
-def test_rows_behind_a_discarded_exchange_partition(rules: list[str]) -> None:
-    uri = "memory://x?topic=t&protocol=canal-json&partition-num=1000"
-    encoder = Encoder(uri, "create database d", changefeed={"filter": {"rules": rules}}, release="classic")
-    for number, statement in enumerate(EXCHANGE):
-        encoder.ddl(statement, TS + number)
-    moved, kept = (partition.id for partition in encoder.catalog.table("d", "p").partitions)
-
-    def send(table: str, **more: Any) -> list[tuple[str, int]]:
-        found = encoder.encode([{"op": "c", "commit_ts": TS + 9, "after": {"id": 1}, **more}], table=table).to_pylist()
-        return [(json.loads(each["value"])["table"], each["partition"]) for each in found]
-
-    as_partitioned = [("p", partition_of(table_hash("d", "p"), 1000))]
-    assert send("d.p") == send("d.p", physical_table_id=kept) == send("test.n") == as_partitioned
-    if "test.n" in rules:
-        with pytest.raises(SchemaError, match=r"as rows of test\.n") as refused:
-            send("d.p", physical_table_id=moved)
-        assert refused.value.physical_table_id == moved
-        assert pickle.loads(pickle.dumps(refused.value)).message == refused.value.message
-    else:
-        assert send("d.p", physical_table_id=moved) == []
-        assert encoder.filtered == {"rules": 1}
 
 
 def test_rows_go_to_the_partition_of_the_name_that_they_show() -> None:

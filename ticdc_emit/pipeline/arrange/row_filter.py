@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS, physical_table_ids
+from ticdc_emit.changes.attributes import START_TS
 from ticdc_emit.changes.images import Image, differing
 from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.columnar.assemble import Mask
@@ -36,24 +36,16 @@ def drop_unreplicated(
 ) -> pa.RecordBatch:
     """Return the rows of tables and transactions that are replicated, and count the others.
 
-    ``keyless``: whether rows of versions without a handle key are left out; else they are refused later. Raises
-    :class:`~ticdc_emit.errors.SchemaError` for rows that TiCDC sends as those of another table.
+    ``keyless``: whether rows of versions without a handle key are left out; else they are refused later.
     """
     if table.left_out:
-        left_out = table.rows_left_out(batch.column("commit_ts"), _physical_ids(batch, table), keyless=keyless)
+        left_out = table.rows_left_out(batch.column("commit_ts"), keyless=keyless)
         batch = _drop(batch, left_out, kept_back)
     if plan.ignored_start_ts and START_TS in batch.schema.names:
         starts = batch.column(START_TS).fill_null(-1).to_numpy(zero_copy_only=False)
         wanted = np.fromiter(plan.ignored_start_ts, np.uint64, len(plan.ignored_start_ts)).astype(np.int64)
         batch = _drop(batch, [(BY_START_TS, np.isin(starts, wanted))], kept_back)
     return batch
-
-
-def _physical_ids(batch: pa.RecordBatch, table: TablePlan) -> pa.Array | None:
-    if PHYSICAL_TABLE_ID not in batch.schema.names:
-        return None
-    own = pa.repeat(pa.scalar(0, pa.int64()), batch.num_rows)
-    return physical_table_ids(batch.column(PHYSICAL_TABLE_ID), table.full_name, own)
 
 
 def split_and_filter(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:

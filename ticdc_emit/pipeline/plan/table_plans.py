@@ -116,30 +116,14 @@ class TablePlan:
         if self.left_out and all(span.reason == KEYLESS for span in self.left_out) and not any(self.encoders):
             raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=self.full_name)
 
-    def rows_left_out(
-        self, commit_ts: pa.Array, physical_ids: pa.Array | None, *, keyless: bool
-    ) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+    def rows_left_out(self, commit_ts: pa.Array, *, keyless: bool) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
         """Yield for each span why it is left out, and which rows fall into it.
 
-        ``physical_ids``: the rows' physical table ids, if they are given. ``keyless``: whether spans of versions
-        without a handle key count too. Raises :class:`SchemaError` for rows that TiCDC sends as those of another table.
+        ``keyless``: whether spans of versions without a handle key count too.
         """
         for span in self.left_out:
             if keyless or span.reason != KEYLESS:
-                rows = span.covers(commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64))
-                if span.physical:
-                    given = np.zeros(len(rows), np.int64) if physical_ids is None else physical_ids.to_numpy()
-                    rows &= np.isin(given, list(span.physical))
-                if span.shown_as and rows.any():
-                    raise SchemaError(
-                        f"TiCDC sends the rows of this partition as rows of {span.shown_as}, with which it was "
-                        "exchanged in a statement that filter.rules discard",
-                        remedy="Add the partitioned table's name in the other table's database to filter.rules, or "
-                        "leave these rows out",
-                        table=self.full_name,
-                        physical_table_id=min(span.physical),
-                    )
-                yield span.reason, rows
+                yield span.reason, span.covers(commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64))
 
     @property
     def newest(self) -> TableInfo:
@@ -216,7 +200,7 @@ class TablePlan:
         if isinstance(encoder, _Refused):
             raise encoder.fault.with_traceback(None)
         if encoder is None:
-            if any(not each.physical and each.covers(np.uint64(commit_ts)) for each in self.left_out):
+            if any(each.covers(np.uint64(commit_ts)) for each in self.left_out):
                 raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=self.full_name, commit_ts=commit_ts)
             raise UnknownTableError(
                 "the table does not exist at this commit_ts",
