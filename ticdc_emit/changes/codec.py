@@ -59,7 +59,7 @@ class ControlMessage:
 @runtime_checkable
 class FramedRows(RowEncoder, Protocol):
     """A row encoder whose messages are what they show of columns, and around it what is constant of a table, or a
-    time: of groups of rows of any tables, these frames can be put around at once (``pipeline.encode.small_groups``).
+    time: of groups of rows of any tables, these frames can be put around at once (``pipeline.encode.messages``).
     """
 
     def shown(self, changes: Changes) -> tuple[Sequence[Piece], Sequence[Piece]]:

@@ -53,7 +53,7 @@ class Image:
 
     ``positions`` are the rows' places in the caller's batch, which errors name where there is no key. ``batched``: of
     few rows, the columns that are made with those of other images, where there are any
-    (``pipeline.encode.small_groups``).
+    (``pipeline.encode.messages``).
     """
 
     def __init__(

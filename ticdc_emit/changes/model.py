@@ -177,7 +177,7 @@ class Changes:
     tables: TableConstants | None = None
     rows: npt.NDArray[np.int64] | None = None
     batched: BatchedColumns | None = field(default=None, init=False, repr=False)
-    """Where the rows are few: the TSOs, rendered with those of other changes (``pipeline.encode.small_groups``)."""
+    """Where the rows are few: the TSOs, rendered with those of other changes (``pipeline.encode.messages``)."""
 
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 

@@ -35,7 +35,7 @@ from ticdc_emit.delivery.kafka_client import (
     is_unreachable,
     settings_refused,
 )
-from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter
+from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter, acquire
 from ticdc_emit.errors import ConfigError, DeliveryError, importing
 from ticdc_emit.hints import hold_names
 
@@ -154,7 +154,16 @@ class KafkaSink:
 
     def open(self, message_limit: int | None = None) -> KafkaWriter:
         _require_client()
-        return KafkaWriter(self, message_limit if self.admin_api else None)
+        limit = message_limit if self.admin_api else None
+        return KafkaWriter(
+            acquire(self.producer_settings(limit)),  # no local holds them: a traceback shows locals
+            self.largest_message(limit),
+            limit,
+            brokers=self.brokers,
+            creates_topics=self.auto_create_topic,
+            dial_timeout_ms=self.dial_timeout_ms,
+            delivery_timeout_ms=self.delivery_timeout_ms,
+        )
 
     def largest_message(self, message_limit: int | None = None) -> int:
         """Return the size that a writer checks; ``message_limit``: what the topics take, if it is known."""

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +39,6 @@ from ticdc_emit.errors import DeliveryError, TicdcEmitError
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
-    from ticdc_emit.delivery.kafka import KafkaSink
-
 
 BATCH_BYTES = 1_000_000
 """librdkafka's own ``batch.size``; larger ones are not faster."""
@@ -59,12 +57,21 @@ PIECES = 5
 class KafkaWriter(TaskWriter):
     """Produces on a pooled producer, which it gives back if nothing failed."""
 
-    def __init__(self, sink: KafkaSink, message_limit: int | None = None) -> None:
-        super().__init__(sink.largest_message(message_limit))
-        self._sink = sink
-        self._message_limit = message_limit
-        self._pooled = acquire(sink.producer_settings(message_limit))  # no local holds them: a traceback shows locals
-        self._producer = self._pooled.producer
+    def __init__(
+        self,
+        pooled: PooledProducer,
+        max_message_bytes: int,
+        message_limit: int | None,
+        *,
+        brokers: Sequence[str],
+        creates_topics: bool,
+        dial_timeout_ms: int,
+        delivery_timeout_ms: int,
+    ) -> None:
+        super().__init__(max_message_bytes)
+        self._message_limit, self._brokers, self._creates_topics = message_limit, brokers, creates_topics
+        self._dial_timeout_ms, self._delivery_timeout_ms = dial_timeout_ms, delivery_timeout_ms
+        self._pooled, self._producer = pooled, pooled.producer
         self._piece = tuple(
             max(1, int(dict(self._pooled.key).get(name, default)) // PIECES)
             for name, default in (("batch.num.messages", _BATCH_MESSAGES), ("batch.size", BATCH_BYTES))
@@ -153,17 +160,17 @@ class KafkaWriter(TaskWriter):
             if left < outstanding:
                 outstanding, last_progress = left, now
                 self._pooled.log.forget()
-            elif (now - last_progress) * 1000 > self._sink.delivery_timeout_ms:
+            elif (now - last_progress) * 1000 > self._delivery_timeout_ms:
                 raise self._stalled(left, now - last_progress)
 
     def _stalled(self, outstanding: int, waited: float) -> TicdcEmitError:
         partitions = self._existing_partitions()
         if partitions is None and self._pooled.log.cause:
-            return self._pooled.log.failure(self._sink.brokers, waited, remedy=_BROKERS_GONE)
+            return self._pooled.log.failure(self._brokers, waited, remedy=_BROKERS_GONE)
         if partitions is not None:
             for topic, partition in sorted(self._limits):
                 if topic not in partitions:
-                    return self._unknown(topic)
+                    return unknown_topic(topic, creates=self._creates_topics)
                 if partition >= partitions[topic]:
                     return unknown_partition(topic, partition)
         return DeliveryError(
@@ -187,28 +194,24 @@ class KafkaWriter(TaskWriter):
         counts = {name: len(found.partitions) for name, found in metadata.topics.items()}
         return counts if metadata.brokers else None
 
-    def _unknown(self, topic: str) -> TicdcEmitError:
-        return unknown_topic(topic, creates=self._sink.auto_create_topic)
-
     def _failed(
         self, error: KafkaError, topic: str, partition: int | None = None, size: int | None = None
     ) -> TicdcEmitError:
-        limit, creates = self._message_limit, self._sink.auto_create_topic
-        return delivery_failed(error, topic, partition, size, limit=limit, creates=creates)
+        limit = self._message_limit
+        return delivery_failed(error, topic, partition, size, limit=limit, creates=self._creates_topics)
 
     def _partitions_of(self, topic: str) -> int:
         from confluent_kafka import KafkaException
 
-        sink, log = self._sink, self._pooled.log
         try:
-            metadata = find_topics(self._producer, log, sink.brokers, sink.dial_timeout_ms / 1000, topic)
+            metadata = find_topics(self._producer, self._pooled.log, self._brokers, self._dial_timeout_ms / 1000, topic)
         except KafkaException as error:
             raise self._failed(error.args[0], topic) from None
         found = metadata.topics[topic]
         if found.error is not None:
             raise self._failed(found.error, topic)
         if not found.partitions:
-            raise self._unknown(topic)
+            raise unknown_topic(topic, creates=self._creates_topics)
         return len(found.partitions)
 
     def _raise_failures(self) -> None:

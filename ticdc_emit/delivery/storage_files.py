@@ -5,23 +5,94 @@ picklable :class:`~ticdc_emit.delivery.base.Sink`: each table is a topic of one 
 to one task in their order. ``pipeline.deliver.file_delivery`` gives these rows to
 :class:`~ticdc_emit.storage.StorageFiles`; the writer that :meth:`StorageSink.open` returns takes the rest, files that
 are whole already: schema files, and the checkpoint, of which only the last one is written.
+
+A storage that fails is an error, never a file or a folder that is missing: what is missing gets written. So
+:class:`ObjectFolder` asks no method of fsspec that answers "no" to every failure (``isfile``) or leaves out what it
+cannot list (``find`` of a file system).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.config.storage import MAX_BYTES
 from ticdc_emit.delivery.base import PartitionBatch, TaskWriter
-from ticdc_emit.delivery.object_folder import NoFolder, ObjectFolder
 from ticdc_emit.delivery.object_storage import ObjectStorage
 from ticdc_emit.storage.files import FileRules
-from ticdc_emit.storage.folder import Folder, MemoryFolder
+from ticdc_emit.storage.folder import Data, Folder, MemoryFolder
 from ticdc_emit.storage.paths import METADATA
+
+T = TypeVar("T")
+
+
+class ObjectFolder:
+    """A :class:`~ticdc_emit.storage.folder.Folder` under a storage URI. Used by one thread."""
+
+    def __init__(self, storage: ObjectStorage) -> None:
+        self._storage = storage
+        self._uri = storage.storage
+
+    @cached_property
+    def _files(self) -> Any:
+        return self._storage.files()
+
+    def exists(self, path: str) -> bool:
+        return self._ask(_is_file, "cannot look for a file", path)
+
+    def read(self, path: str) -> bytes:
+        content: bytes = self._ask(lambda files, whole: files.cat_file(whole), "cannot read a file", path)
+        return content
+
+    def files(self, folder: str) -> list[str]:
+        found = self._ask(self._below, "cannot list files", folder)
+        first = len(self._path("")) + 1
+        return sorted(path[first:] for path in found)
+
+    def write(self, path: str, *parts: Data) -> None:
+        self._storage.put({self._path(path): parts}, f"cannot write {path}")
+
+    def _below(self, files: Any, path: str) -> list[str]:
+        if self._uri.kind == "file":
+            walk = os.walk(path or "/", onerror=_refuse_unless_missing)
+            return [f"{folder.rstrip('/')}/{name}" for folder, _, names in walk for name in names]
+        return list(files.find(path))
+
+    def _ask(self, request: Callable[[Any, str], T], failure: str, path: str) -> T:
+        """Return what a request gives: a function of the file system, which remembers no listings because others write
+        to the same place, and the path in it.
+        """
+        files, whole = self._files, self._path(path)
+        files.invalidate_cache()
+        return self._storage.attempt(lambda: request(files, whole), failure, f"{self._uri.location}/{path}")
+
+    def _path(self, path: str) -> str:
+        return f"{self._uri.root}/{path}".rstrip("/")
+
+
+def _is_file(files: Any, path: str) -> bool:
+    try:
+        return bool(files.info(path)["type"] == "file")
+    except FileNotFoundError:
+        return False
+
+
+def _refuse_unless_missing(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
+class NoFolder(MemoryFolder):
+    """A folder that keeps nothing."""
+
+    def write(self, path: str, *parts: Data) -> None:
+        """Forget it."""
+
 
 if TYPE_CHECKING:
     from typing import Self

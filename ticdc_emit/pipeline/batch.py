@@ -12,9 +12,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from ticdc_emit.changes.arrow_input import (
-    is_generic,
-)
+from ticdc_emit.changes.arrow_input import is_generic
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import InvalidValueError, StateError
 from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask, TaskResult, read_results

@@ -22,8 +22,7 @@ from ticdc_emit.delivery.base import Sink
 from ticdc_emit.errors import DeliveryError, MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.batch import Batch
 from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules
-from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver.control_rules import ControlRules
+from ticdc_emit.pipeline.deliver.control_events import ControlRules, ControlSchedule
 from ticdc_emit.pipeline.plan.ddl import DdlStatement, SentDdl
 from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.plan.table_plans import KnownEncoders, Plan, make_plan, topics_of

@@ -19,21 +19,16 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Sink, Target
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
-from ticdc_emit.pipeline.batch import (
-    Batch,
-    CommitHooks,
-    EncodedBatch,
-    Encoding,
-)
+from ticdc_emit.pipeline.batch import Batch, CommitHooks, EncodedBatch, Encoding
 from ticdc_emit.pipeline.deliver.control_events import (
     ControlCounts,
     ControlEncoder,
+    ControlRules,
     ControlSchedule,
     FinalControls,
     final_controls,
     highest_watermark,
 )
-from ticdc_emit.pipeline.deliver.control_rules import ControlRules
 from ticdc_emit.pipeline.deliver.deliver_task import (
     DeliverTask,
     TaskResult,

@@ -6,13 +6,6 @@ out: writes of (path, bytes) to a :class:`Folder`, in TiCDC's order. Nothing her
 what TiCDC takes from its surroundings is an input, so the same inputs make the same files. The only memory across a
 restart is the folder itself.
 
-- ``paths``: the names of folders and files, made and read;
-- ``table_definitions``: what a schema file holds, and the checksum in its name;
-- ``files``: the state of a running sink: versions, cuts, numbers, order;
-- ``folder``: what the sink asks of a place for files, and one in memory.
-
-``delivery/storage_files.py`` has the sink with its place in object storage.
-
 The rules are stated in each module. Sources: ``pkg/sink/cloudstorage`` and ``cdc/sink/dmlsink/cloudstorage`` of
 pingcap/tiflow; ``pkg/cloudstorage`` and ``downstreamadapter/sink/cloudstorage`` of pingcap/ticdc.
 """

@@ -16,9 +16,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
 from ticdc_emit.consume import FolderReader
-from ticdc_emit.delivery.object_folder import ObjectFolder
 from ticdc_emit.delivery.object_storage import ObjectStorage, _replace_files
-from ticdc_emit.delivery.storage_files import StorageSink
+from ticdc_emit.delivery.storage_files import ObjectFolder, StorageSink
 from ticdc_emit.errors import DeliveryError, MissingDependencyError
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
 

@@ -18,8 +18,7 @@ from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.pipeline.arrange.row_counts import COUNT_SCHEMA, RowCounts
 from ticdc_emit.pipeline.arrange.sort_key import stamps_and_tables
 from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules, CountedRows
-from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver.control_rules import ControlRules, counted_rows
+from ticdc_emit.pipeline.deliver.control_events import ControlRules, ControlSchedule, counted_rows
 from ticdc_emit.pipeline.deliver.deliver_task import DeliverTask, TaskResult, read_results
 from ticdc_emit.pipeline.encode.chunks import Buckets, ChunkStore, from_ipc
 from ticdc_emit.pipeline.encode.encode_task import EncodeTask

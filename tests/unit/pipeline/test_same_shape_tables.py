@@ -15,7 +15,7 @@ from shuffled_chunks import FORM
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import InvalidValueError
-from ticdc_emit.pipeline.arrange import same_shape_tables
+from ticdc_emit.pipeline.arrange import row_sorter
 from ticdc_emit.pipeline.arrange.row_batch import TableGroup
 from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
 from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
@@ -129,7 +129,7 @@ def test_siblings_are_as_alone(uri: str) -> None:
     plan, rows = plan_of(config_of(uri)), history()
     together = sent(plan, rows)
     assert bool(together[1]) is ("claim-check" in uri)
-    with mock.patch.object(same_shape_tables, "_table_groups", alone):
+    with mock.patch.object(row_sorter, "_table_groups", alone):
         assert sent(plan, rows) == together
 
 

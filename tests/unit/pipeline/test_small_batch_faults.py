@@ -14,7 +14,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.arrange.row_batch import RowBatch
 from ticdc_emit.pipeline.arrange.row_reader import change_form
-from ticdc_emit.pipeline.encode import small_groups
+from ticdc_emit.pipeline.encode import messages as small_groups
 from ticdc_emit.pipeline.encode.messages import encode_batches
 from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan

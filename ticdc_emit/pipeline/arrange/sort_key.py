@@ -41,14 +41,7 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
 from ticdc_emit.changes.images import image_column
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.buffers import (
-    as_text,
-    from_bytes,
-    is_binary_like,
-    null_mask,
-    order_of_pairs,
-    text_buffers,
-)
+from ticdc_emit.columnar.buffers import as_text, from_bytes, is_binary_like, null_mask, order_of_pairs, text_buffers
 from ticdc_emit.columnar.decimals import accept_decimal, decimal_type
 from ticdc_emit.columnar.floats import accept_float, fixed_text, floats_to_integers
 from ticdc_emit.columnar.integers import parse_integers

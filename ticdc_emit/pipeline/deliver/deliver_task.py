@@ -27,10 +27,11 @@ from ticdc_emit.pipeline.arrange.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.deliver.control_events import (
     ControlCounts,
     ControlEncoder,
+    ControlRules,
     ControlSchedule,
+    CountsBody,
     PartitionSchedules,
 )
-from ticdc_emit.pipeline.deliver.control_rules import ControlRules, CountsBody
 from ticdc_emit.pipeline.deliver.file_delivery import write_files
 from ticdc_emit.pipeline.deliver.merge import HeldMerge, HeldRows, Merge, MergedRows, place
 from ticdc_emit.pipeline.encode.bad_rows import SkippedFile, combine_failures

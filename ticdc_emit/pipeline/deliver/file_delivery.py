@@ -2,7 +2,7 @@
 
 In: what other sinks get, where every table is a topic of one partition (``routing.topics``): merged rows, with the DDL
 of the table among them. Keys of rows are the ids of their partitions, if rows have any; messages of DDL are schema
-files, and the watermark after a batch is the checkpoint (``pipeline.plan.file_codec``). Out: files, in the order of
+files, and the watermark after a batch is the checkpoint (``pipeline.plan.table_plans``). Out: files, in the order of
 :class:`~ticdc_emit.storage.StorageFiles`, and counts: of what was written, and of rows that were discarded.
 
 What TiCDC takes from its clock comes from the commits: the flush interval passes whenever commit times cross a multiple

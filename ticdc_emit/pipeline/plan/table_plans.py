@@ -19,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import Codec
+from ticdc_emit.changes.codec import Codec, ControlMessage
 from ticdc_emit.changes.model import RowEncoder, encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity
 from ticdc_emit.config.switches import RoutingSwitches, TransactionSwitches
 from ticdc_emit.delivery.base import Target
+from ticdc_emit.delivery.storage_files import as_message
 from ticdc_emit.errors import (
     ColumnSelectorError,
     DispatcherError,
@@ -33,17 +34,12 @@ from ticdc_emit.errors import (
     UnknownTableError,
     warn_caller,
 )
-from ticdc_emit.pipeline.plan.file_codec import FileCodec
 from ticdc_emit.pipeline.plan.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.protocols.schema_texts import RowsWithHeaders
 from ticdc_emit.routing.filter_rules import KEYLESS, EventFilters
 from ticdc_emit.routing.partitions import PartitionRule, partition_of, table_hash
-from ticdc_emit.routing.replication import (
-    LeftOut,
-    TableHistory,
-    Unreplicated,
-)
+from ticdc_emit.routing.replication import LeftOut, TableHistory, Unreplicated
 from ticdc_emit.routing.row_filters import RowFilter, check_expressions
 from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.table_routes import TableRoutes
@@ -52,6 +48,8 @@ from ticdc_emit.schema.defaults import with_original_defaults
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.storage import FileRules
+from ticdc_emit.storage.files import checkpoint_file
+from ticdc_emit.storage.paths import METADATA
 from ticdc_emit.tso import physical_ms
 
 logger = logging.getLogger(__name__)
@@ -567,3 +565,25 @@ def warn_keyless(tables: Iterable[tuple[str, str]]) -> None:
     )
     logger.info(message)
     warn_caller(message, KeylessTableWarning)
+
+
+@dataclass(frozen=True)
+class FileCodec:
+    """A protocol whose rows go to files (see ``changes.codec.Codec``): control messages are whole files."""
+
+    codec: Codec
+    rules: FileRules
+    compressed_parts: tuple[str, ...] = ()
+    refuses_large_schemas: bool = False
+
+    def rows(self, table: TableInfo) -> RowEncoder:
+        return self.codec.rows(table)
+
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
+        """Return the schema files of a DDL: their paths are the key. Raises what ``FileRules.definitions`` raises."""
+        files = [(made.file.path(folder), made.content()) for made, folder in self.rules.definitions(event)]
+        return ControlMessage(*as_message(files), event.commit_ts) if files else None
+
+    def watermark(self, ts: int, build_ts: int) -> ControlMessage:
+        """Return the file of the checkpoint."""
+        return ControlMessage(METADATA.encode(), checkpoint_file(ts), ts)
