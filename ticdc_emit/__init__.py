@@ -52,7 +52,6 @@ if TYPE_CHECKING:
         from_operations,
         from_snapshots,
         from_validity,
-        from_versions,
         read_changes,
         read_ddl,
         read_source,
@@ -89,7 +88,6 @@ __all__ = [
     "from_operations",
     "from_snapshots",
     "from_validity",
-    "from_versions",
     "generate",
     "generate_arrow",
     "generate_stream",
@@ -137,7 +135,7 @@ _HOMES = {
         "testing": "EmbeddedKafka EmbeddedRegistry MemoryTopics",
         "traffic": "History",
         "traffic.generate": "generate generate_arrow generate_stream",
-        "traffic.replay": "backfilled from_changes from_operations from_snapshots from_validity from_versions "
+        "traffic.replay": "backfilled from_changes from_operations from_snapshots from_validity "
         "read_changes read_ddl read_source replay send_new_versions snapshot_diff "
         "snapshot_inserts table_ddl versions_of",
         "traffic.scenarios": "file_scenario file_scenarios scenario scenarios",

@@ -4,8 +4,7 @@ In: a session with the format, the name of a table or the folder of a Delta tabl
 commits. Keys stay unique, as in TiDB. Values repeat often, so that rows are also written again unchanged, and names of
 dropped columns come back.
 
-At first a history makes only commits that the format's change feed can show (:attr:`RandomHistory.is_fed`); after
-:meth:`RandomHistory.leave_feed` it makes all of them. One with ``fixed_columns`` never changes columns.
+A history makes only commits that the format's change feed can show. One with ``fixed_columns`` never changes columns.
 """
 
 from __future__ import annotations
@@ -49,9 +48,7 @@ def sql_name(table: str) -> str:
 
 
 class RandomHistory:
-    """Writes random commits to a table. ``columns``: name and type of each column by now. ``is_fed``: whether it makes
-    only commits that the change feed can show.
-    """
+    """Writes random commits to a table. ``columns``: name and type of each column by now."""
 
     def __init__(self, spark: Any, table: str, seed: int, *, fixed_columns: bool = False) -> None:
         self._spark = spark
@@ -59,7 +56,6 @@ class RandomHistory:
         self._draw = random.Random(seed)
         self.table = sql_name(table)
         self.columns = dict(COLUMNS)
-        self.is_fed = True
         self.is_partitioned = self._draw.random() < 0.5
         self._new = self._moves = 0
         columns = ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
@@ -74,10 +70,6 @@ class RandomHistory:
     def properties(self, draw: random.Random) -> dict[str, str]:
         """Return the properties of the new table."""
         raise NotImplementedError
-
-    def leave_feed(self) -> None:
-        """From now on make also commits that the change feed cannot show."""
-        self.is_fed = False
 
     def commit(self) -> str:
         """Make a random change; return what it was. A change that the format finds to be nothing makes no commit."""
@@ -222,8 +214,8 @@ class RandomHistory:
 class DeltaHistory(RandomHistory):
     """A history of a Delta table with a change feed and column mapping, and with deletion vectors or not.
 
-    Delta's feed has no rows for a column that RESTORE brings back, so a history that is fed goes back only to versions
-    with the columns of today.
+    Delta's feed has no rows for a column that RESTORE brings back, so it goes back only to versions with the columns of
+    today.
     """
 
     format = "delta"
@@ -255,7 +247,7 @@ class DeltaHistory(RandomHistory):
     def go_back(self) -> None:
         version = self._version()
         back = version - self._draw.randint(1, 3)
-        if back > 0 and not (self.is_fed and back < self._columns_since):
+        if back > 0 and back >= self._columns_since:
             self._sql(f"RESTORE TABLE {self.table} TO VERSION AS OF {back}")
             schema = self._spark.table(self.table).schema
             self.columns = {field.name: field.dataType.simpleString() for field in schema}
@@ -265,10 +257,7 @@ class DeltaHistory(RandomHistory):
 
 
 class IcebergHistory(RandomHistory):
-    """A history of an Iceberg table of format 2 or 3, with copy-on-write, and later with merge-on-read or not.
-
-    Iceberg's feed refuses delete files and columns that were dropped since.
-    """
+    """A history of an Iceberg table of format 2 or 3, with copy-on-write: its feed refuses delete files."""
 
     format = "iceberg"
 
@@ -278,15 +267,8 @@ class IcebergHistory(RandomHistory):
             "write.delete.granularity": draw.choice(["partition", "file"]),
         }
 
-    def leave_feed(self) -> None:
-        super().leave_feed()
-        mode = self._draw.choice(["copy-on-write", "merge-on-read"])
-        modes = ", ".join(f"'write.{command}.mode' = '{mode}'" for command in ("delete", "update", "merge"))
-        self._sql(f"ALTER TABLE {self.table} SET TBLPROPERTIES ({modes})")
-
     def drop_column(self) -> None:
-        if not self.is_fed:
-            super().drop_column()
+        """Do nothing: the feed refuses columns that were dropped since."""
 
     def go_back(self) -> None:
         snapshots = self._spark.sql(f"SELECT snapshot_id FROM {self.table}.history WHERE is_current_ancestor")

@@ -1,13 +1,20 @@
-"""table_sql of real Delta and Iceberg tables: comments, keys, lengths and partitions as the formats show them."""
+"""table_sql and table_ddl of real Delta and Iceberg tables: comments, keys, lengths, partitions, changed columns."""
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+from folded_versions import uri
 
-from ticdc_emit import table_ddl
+from ticdc_emit import from_snapshots, messages, read_changes, replay, table_ddl
+from ticdc_emit.delivery.memory import clear
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.frames import spark_types, table_of
+from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 
 def test_iceberg_shows_its_key_and_its_buckets(spark: Any) -> None:
@@ -90,3 +97,108 @@ def test_the_log_of_a_table_without_an_identity_is_not_read(spark: Any, monkeypa
     spark.sql("CREATE TABLE uncounted (id bigint) USING delta")
     assert "AUTO_INCREMENT" not in table_of("uncounted", "shop.uncounted", "id", spark=spark).create_table()
     spark.sql("DROP TABLE uncounted")
+
+
+def test_columns_keep_their_identity(spark: Any) -> None:
+    table = "ice.db.columns"
+    spark.sql(f"CREATE TABLE {table} (id int, a int, b string) USING iceberg TBLPROPERTIES ('format-version' = '3')")
+    with pytest.raises(ConfigError, match=r"there is no version to read.*Write rows"):
+        read_changes(spark, table)
+    assert table_ddl(spark, table, "lake.goods", "id").ddl == ()
+    spark.sql(f"INSERT INTO {table} VALUES (1, 1, 'x'), (2, 2, 'y')")
+    for change in ("RENAME COLUMN id TO no", "RENAME COLUMN a TO c", "RENAME COLUMN b TO a", "RENAME COLUMN c TO b"):
+        spark.sql(f"ALTER TABLE {table} {change}")
+    spark.sql(f"UPDATE {table} SET b = 9 WHERE no = 1")
+    spark.sql(f"ALTER TABLE {table} DROP COLUMN a")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN a decimal(8,2) FIRST")
+    schema, ddl = table_ddl(spark, table, "lake.goods", "no")
+    assert "`id` INT NOT NULL" in schema
+    assert [statement.removeprefix("ALTER TABLE `lake`.`goods` ") for _, statement in ddl] == [
+        "RENAME COLUMN `id` TO `no`",
+        "RENAME COLUMN `a` TO `renamed_0`",
+        "RENAME COLUMN `b` TO `a`",
+        "RENAME COLUMN `renamed_0` TO `b`",
+        "DROP COLUMN `a`",
+        "ADD COLUMN `a` DECIMAL(8,2) FIRST",
+    ]
+    first, second, _ = (version.commit_ts for version in versioned_table(spark, table).versions)
+    assert first < ddl[0][0] < ddl[3][0] < second < ddl[4][0] < ddl[5][0], "DDL comes before its version's rows"
+
+
+def test_versions_that_the_log_no_longer_has(spark: Any, tmp_path: Path) -> None:
+    table = f"{tmp_path}/worn"
+    spark.sql(
+        f"CREATE TABLE delta.`{table}` (id int, n int) USING delta "
+        "TBLPROPERTIES ('delta.checkpointInterval' = '3', 'delta.columnMapping.mode' = 'name')"
+    )
+    spark.sql(f"INSERT INTO delta.`{table}` VALUES (1, 1), (2, 2)")
+    spark.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN n TO m")
+    spark.sql(f"INSERT INTO delta.`{table}` VALUES (3, 3)")
+    spark.sql(f"INSERT OVERWRITE delta.`{table}` VALUES (5, 5)")
+    log = Path(table, "_delta_log")
+    for version in range(3):  # as the log is cleaned up
+        for file in log.glob(f"*{version:020d}.*"):
+            file.unlink()
+    copy = shutil.copytree(table, f"{tmp_path}/copy")  # whose log Spark has not read
+    assert [version.id for version in versioned_table(spark, copy).versions] == [3, 4]
+    assert table_ddl(spark, copy, "lake.t", "id")[0].count("`m` INT") == 1
+
+
+def test_a_table_without_a_feed_is_a_series_of_snapshots(spark: Any) -> None:
+    spark.sql(
+        "CREATE TABLE back (id int, n int, s string) USING delta TBLPROPERTIES (delta.columnMapping.mode = 'name')"
+    )
+    spark.sql("INSERT INTO back VALUES (1, 1, 'a'), (2, 2, NULL), (3, 3, 'c')")
+    spark.sql("ALTER TABLE back DROP COLUMN s")
+    spark.sql("UPDATE back SET n = 9 WHERE id = 3")
+    spark.sql("RESTORE TABLE back TO VERSION AS OF 1")
+    versions = versioned_table(spark, "back").versions
+    frames = {each.commit_ts: spark.read.option("versionAsOf", each.id).table("back") for each in versions}
+    found = [(row.op, *row.after) for row in from_snapshots(frames, "id").orderBy("commit_ts", "after.id").collect()]
+    first = [("c", 1, 1, "a"), ("c", 2, 2, None), ("c", 3, 3, "c")]
+    assert found == [
+        *first,
+        ("u", 1, 1, None),
+        ("u", 3, 3, None),
+        ("u", 3, 9, None),
+        ("u", 1, 1, "a"),
+        ("u", 3, 3, "c"),
+    ]
+    spark.sql("DROP TABLE back")
+
+
+@pytest.mark.parametrize("mapping", ["none", "name"])
+def test_a_field_that_is_added_is_null_before(spark: Any, mapping: str) -> None:
+    table = f"nested_{mapping}"
+    spark.sql(
+        f"CREATE TABLE {table} (id bigint, b struct<d:decimal(38,10),n:string>) USING delta TBLPROPERTIES "
+        f"(delta.enableChangeDataFeed = true, delta.columnMapping.mode = '{mapping}')"
+    )
+    spark.sql(f"INSERT INTO {table} SELECT 1, named_struct('d', 12345678901234567890.1234567891BD, 'n', null)")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN b.y string")
+    spark.sql(f"INSERT INTO {table} SELECT 2, named_struct('d', 1.5BD, 'n', 'x', 'y', 'z')")
+    schema, ddl = table_ddl(spark, table, "lake.goods", "id")
+    clear("lake")
+    replay(spark, uri("lake"), {"lake.goods": read_changes(spark, table)}, schema, ddl=ddl)
+    sent = [json.loads(message.value or b"") for message in messages("lake")]
+    clear("lake")
+    assert [json.loads(each["data"][0]["b"]) for each in sent if each["type"] == "INSERT"] == [
+        {"d": "12345678901234567890.1234567891", "n": None, "y": None},
+        {"d": "1.5000000000", "n": "x", "y": "z"},
+    ]
+
+
+def test_maps_in_lists_of_inserts_only(spark: Any) -> None:
+    """Spark 4.1 gives its workers lists without offsets there."""
+    feed = "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
+    spark.sql(f"CREATE TABLE maps (id int, v array<map<string,int>>) USING delta {feed}")
+    spark.sql("INSERT INTO maps VALUES (1, array(map('a', 1)))")
+    spark.sql("UPDATE maps SET v = array(map('a', 2), map())")
+    clear("lake")
+    replay(spark, uri("lake"), {"lake.goods": "maps"}, table_ddl(spark, "maps", "lake.goods", "id")[0])
+    sent = [json.loads(message.value or b"") for message in messages("lake")]
+    clear("lake")
+    assert [each["data"][0]["v"] for each in sent if each["type"] in ("INSERT", "UPDATE")] == [
+        '[{"a": 1}]',
+        '[{"a": 2}, {}]',
+    ]

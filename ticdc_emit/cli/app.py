@@ -277,7 +277,7 @@ class Replay(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
         metavar="NAME=PATH",
     )
     mode: str = option(
-        "Kind of the sources: snapshot, snapshots, diff, validity, operations, changes or versions.",
+        "Kind of the sources: snapshot, snapshots, diff, validity, operations or changes.",
         "operations",
         autocompletion=_complete_mode,
     )
@@ -316,11 +316,9 @@ class Replay(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
         "ISO time or TSO for all rows when --time-column is not given. Default: now.", None, panel=TIME
     )
     start: str | None = option(
-        "changes, versions: the first version (its number or snapshot id), or an ISO time.", None, panel=TIME
+        "changes: the first version (its number or snapshot id), or an ISO time.", None, panel=TIME
     )
-    end: str | None = option(
-        "changes, versions: the last version, or an ISO time. Default: all versions.", None, panel=TIME
-    )
+    end: str | None = option("changes: the last version, or an ISO time. Default: all versions.", None, panel=TIME)
     ddl: Path | None = sql_file("Later DDL: statements under '-- at <time>'.", panel=TIME)
     speed: float | None = option(
         "Speed factor; 1440: a day in a minute, 1: the original pace. Default: full speed.", None, panel=TIME

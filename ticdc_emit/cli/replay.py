@@ -1,7 +1,7 @@
 """``ticdc-emit replay``: send the history in files and tables, through Spark, as TiCDC would have sent it.
 
 :func:`history_of` chooses the way in which sources become row changes, by ``--mode``. Without
-``--schema``, Delta and Iceberg tables bring the schema history of their feed or versions: CREATE TABLE and DDL.
+``--schema``, Delta and Iceberg tables bring the schema history of their feed: CREATE TABLE and DDL.
 """
 
 from __future__ import annotations
@@ -43,11 +43,10 @@ from ticdc_emit.traffic.replay import (
 )
 from ticdc_emit.traffic.replay.column_history import schema_history
 from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment, time_or_number
-from ticdc_emit.traffic.replay.feed_reader import feed_of_versions, versions_between
+from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport
 from ticdc_emit.traffic.replay.small_history import operations_here, snapshot_here, snapshots_here, validity_here
 from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source, unknown_format
-from ticdc_emit.traffic.replay.table_history import changes_of_versions
 from ticdc_emit.traffic.replay.table_versions import VersionedTable, versioned_table
 from ticdc_emit.tso import compose
 
@@ -128,8 +127,7 @@ def run(options: Replay) -> int:
         if catalog is None:
             lakes = {name: lake for name, path in sources.items() if (lake := reader.lake(path)) is not None}
             if options.ddl is None and len(lakes) == len(sources):
-                chosen = {name: own for name, path in sources.items() if (own := reader.versions(path)) is not None}
-                text, ddl = schema_history(spark, lakes, keys, versions=chosen)
+                text, ddl = schema_history(spark, lakes, keys, start=reader.start, end=reader.end)
             else:
                 text = _assumed_schema(reader, sources, options, keyless=changefeed.force_replicate)
             catalog = catalog_for(changefeed, text)
@@ -284,43 +282,31 @@ class Reader:
     def __init__(self, spark: SparkSession, options: Replay) -> None:
         self.spark = spark
         self._mode, self._format = options.mode, options.format
-        self._start, self._end = (_version_or_time(getattr(options, name), name) for name in ("start", "end"))
+        self.start, self.end = (_version_or_time(getattr(options, name), name) for name in ("start", "end"))
         self._lakes: dict[str, VersionedTable] = {}
 
     def lake(self, source: str) -> VersionedTable | None:
-        """Return the Delta or Iceberg table whose feed or versions are replayed; ``None`` for files and other modes.
+        """Return the Delta or Iceberg table whose feed is replayed; ``None`` for files and other modes.
 
         Raises the errors of :func:`~ticdc_emit.traffic.replay.table_versions.versioned_table`.
         """
-        wanted = self._mode == "versions" or (
-            self._mode == "changes" and (self._format or format_of(source)) in (None, "delta", "iceberg")
-        )
+        wanted = self._mode == "changes" and (self._format or format_of(source)) in (None, "delta", "iceberg")
         if wanted and source not in self._lakes:
             self._lakes[source] = versioned_table(self.spark, source, self._format)
-        if not wanted and self._is_limited:
+        if not wanted and (self.start is not None or self.end is not None):
             raise ConfigError(
                 "--start and --end choose versions of Delta and Iceberg tables, and the source is none",
                 remedy="Leave them out",
-                option="start" if self._start is not None else "end",
+                option="start" if self.start is not None else "end",
                 table=source,
             )
         return self._lakes.get(source)
 
-    @property
-    def _is_limited(self) -> bool:
-        return self._start is not None or self._end is not None
-
-    def versions(self, source: str) -> list[int] | None:
-        """Return the versions that ``--start`` and ``--end`` choose from a Delta or Iceberg table; ``None`` for all."""
-        if not self._is_limited or (lake := self.lake(source)) is None:
-            return None
-        return [each.id for each in versions_between(lake, self._start, self._end) if each.id is not None]
-
     def rows(self, source: str) -> DataFrame:
         """Return the rows of a source: its feed with ``--mode changes``."""
         lake = self.lake(source)
-        if lake is not None and self._mode == "changes":
-            return feed_of_versions(self.spark, lake, start=self._start, end=self._end)
+        if lake is not None:
+            return feed_of_versions(self.spark, lake, start=self.start, end=self.end)
         url, hash_, table = source.partition("#") if source.startswith("jdbc:") else (source, "", "")
         return read_source(self.spark, url, format=self._format, options={"dbtable": table} if hash_ else None)
 
@@ -337,7 +323,7 @@ def print_report(report: ReplayReport, options: Replay) -> None:
         say("run the same command again to continue from here")
 
 
-MODES = ("snapshot", "snapshots", "diff", "validity", "operations", "changes", "versions")
+MODES = ("snapshot", "snapshots", "diff", "validity", "operations", "changes")
 BASED = ("diff", "operations")
 """The modes that take rows from before the history."""
 
@@ -347,7 +333,7 @@ _MODES_OF = {
     "keys": MODES,
     **dict.fromkeys(("op", "order_by", "transaction", "operations"), ("operations",)),
     **dict.fromkeys(("valid_from", "valid_to", "step", "deleted_when", "overlaps"), ("validity",)),
-    **dict.fromkeys(("start", "end"), ("changes", "versions")),
+    **dict.fromkeys(("start", "end"), ("changes",)),
 }
 _BEFORE_ALL = 1  # the TSO of rows from before the history
 
@@ -451,9 +437,6 @@ def history_of(
     """
     given, moment = key_names(options.keys), options.time_column or _moment(options.at)
     unit: Any = options.time_unit
-    if options.mode == "versions" and (lake := reader.lake(source)) is not None:
-        keys = list(given or versions[-1][1].handle_key_names)  # by the names of the last version
-        return changes_of_versions(reader.spark, lake, keys, versions=reader.versions(source))
     df = reader.rows(source)
     _check_columns(options, df.columns, table)
     if options.mode == "changes":

@@ -253,7 +253,8 @@ _LOST = re.compile(
     r"FILE_NOT_EXIST|FILE_NOT_FOUND|FileNotFoundException|VERSION_NOT_FOUND|VersionNotFound|TRUNCATED_TRANSACTION_LOG"
     r"|Cannot time travel|Cannot find (a )?(starting |ending )?snapshot|NotFoundException",
 )
-_ELSE = "use from_versions, which needs no feed"
+NO_FEED = "give its versions to from_snapshots, {time: spark.read.option('versionAsOf', version).table(name), ...}"
+"""What to do with a Delta or Iceberg table whose feed does not tell its history."""
 
 
 @contextmanager
@@ -271,23 +272,23 @@ def feed_refused() -> Iterator[None]:
             (
                 _UNRECORDED,
                 "the table kept no change feed for these versions",
-                f"Begin at a version that has one (startingVersion, or start= of read_changes), or {_ELSE}. "
+                f"Begin at a version that has one (startingVersion, or start= of read_changes); else {NO_FEED}. "
                 "ALTER TABLE <table> SET TBLPROPERTIES (delta.enableChangeDataFeed = true) keeps it from now on",
             ),
             (
                 _DELETE_FILES,
                 "the table has delete files (merge-on-read), which Iceberg's change feed cannot show",
-                f"{_ELSE[0].upper()}{_ELSE[1:]}",
+                f"Use copy-on-write (write.update.mode, write.delete.mode, write.merge.mode); else {NO_FEED}",
             ),
             (
                 _OTHER_COLUMNS,
                 "the columns of the table changed between these versions",
-                f"Read a table that has column mapping with read_changes, which reads the feed in parts; else {_ELSE}",
+                f"Read a table with column mapping with read_changes, which reads the feed in parts; else {NO_FEED}",
             ),
             (
                 _LOST,
                 "the table no longer has these versions, or files of them",
-                f"Begin at a later version (startingVersion, or start= of read_changes), or {_ELSE}. VACUUM and "
+                f"Begin at a later version (startingVersion, or start= of read_changes); else {NO_FEED}. VACUUM and "
                 "expire_snapshots remove old versions: let them keep the history that you replay",
             ),
         ):

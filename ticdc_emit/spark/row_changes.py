@@ -419,7 +419,7 @@ def refusing_rows(table: str | None = None) -> Iterator[None]:
         if lost is not None:
             raise ConfigError(
                 f"the source no longer has a file of its history: {foreign_text(lost.strip())}",
-                remedy="Begin at a later version (versions= of from_versions, start= of read_changes). VACUUM and "
+                remedy="Begin at a later version (start= of read_changes). VACUUM and "
                 "expire_snapshots remove old ones: let them keep the history that you replay",
                 option="source",
             ) from None

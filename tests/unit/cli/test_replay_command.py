@@ -72,7 +72,7 @@ def test_a_change_table_goes_out_once(tmp_path: Path) -> None:
         ("validity", "operations", ["X=delete"]),
         ("operations", "step", "1ms"),
         ("operations", "deleted_when", "gone"),
-        ("versions", "overlaps", "cut"),
+        ("changes", "overlaps", "cut"),
         ("diff", "order_by", ["lsn"]),
         ("snapshot", "order_by", ["lsn"]),
         ("operations", "start", "0"),

@@ -189,7 +189,7 @@ def test_what_does_not_fit_leaves_the_record_as_it_is(tmp_path: Path) -> None:
     for wrong, options in (
         (table.kept(2, 4), {"keys": "c"}),
         (table.kept(1, 3), {}),  # rolled back, and the first one expired
-        (table, {"versions": [1, 2]}),
+        (table, {"start": 1, "end": 2}),
         (versions_of(*[ONE] * 9).kept(8, 9), {}),  # another table
     ):
         with pytest.raises(ConfigError, match=NO_FIT):
@@ -200,7 +200,7 @@ def test_what_does_not_fit_leaves_the_record_as_it_is(tmp_path: Path) -> None:
 def test_versions_before_the_known_ones_are_not_judged(tmp_path: Path) -> None:
     """The key was added, as in a table that is sent from one of its versions on."""
     table = versions_of("c1=a", "c0=id c1=a", "c0=id c1=b", "c0=id c1=c")
-    assert told(table.kept(0, 3), tmp_path, versions=[1]).ddl == ()
+    assert told(table.kept(0, 3), tmp_path, start=1, end=1).ddl == ()
     found = told(table, tmp_path)
     assert (found.create_table.count("`a`"), len(found.ddl)) == (1, 2)
 

@@ -1,8 +1,8 @@
 """Replay history: snapshots, slowly changing tables and change tables as the stream that TiCDC would have sent.
 
 In: DataFrames, files or tables that Spark reads, event times, DDL. Out: row changes in the public form
-(``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``, ``from_changes``,
-``from_versions``), the change feed of a table (``read_changes``) and its DDL (``table_ddl``); :func:`replay`, which
+(``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``,
+``from_changes``), the change feed of a table (``read_changes``) and its DDL (``table_ddl``); :func:`replay`, which
 sends them at the history's own pace or a multiple of it; and ``send_new_versions``, which sends what came into a table
 since the last call. Importing this does not import Spark.
 """
@@ -26,7 +26,6 @@ from ticdc_emit.traffic.replay.new_versions import send_new_versions
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport, replay
 from ticdc_emit.traffic.replay.slices import Pace
 from ticdc_emit.traffic.replay.sources import read_source
-from ticdc_emit.traffic.replay.table_history import from_versions
 
 __all__ = [
     "HistoryWarning",
@@ -40,7 +39,6 @@ __all__ = [
     "from_operations",
     "from_snapshots",
     "from_validity",
-    "from_versions",
     "keep_transactions",
     "read_changes",
     "read_ddl",

@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text
-from ticdc_emit.errors import ConfigError, SchemaError, warn_caller
+from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError, warn_caller
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning, Keys, keys_of
 from ticdc_emit.schema.frames.source_table import SourceColumn, SourceTable
@@ -25,8 +26,8 @@ from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.spark.functions import T
 from ticdc_emit.spark.row_changes import required_keys
 from ticdc_emit.sql.words import quoted, to_lower
+from ticdc_emit.traffic.replay.feed_reader import versions_between
 from ticdc_emit.traffic.replay.record import ColumnRecord
-from ticdc_emit.traffic.replay.table_history import chosen_versions, key_identities
 from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, versioned_table
 
 if TYPE_CHECKING:
@@ -49,17 +50,17 @@ def table_ddl(
     name: str,
     keys: str | Iterable[str],
     *,
-    versions: int | Iterable[int] | None = None,
-    timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
+    start: dt.datetime | int | None = None,
+    end: dt.datetime | int | None = None,
     format: str | None = None,
     state_uri: str | os.PathLike[str] | None = None,
 ) -> TableDdl:
     """Return the schema history of a Delta or Iceberg table in TiDB's SQL: its first CREATE TABLE, and an ALTER TABLE
     for each column that was dropped, renamed, changed or added since.
 
-    ``name``: schema.name in TiDB. ``keys``, ``versions``, ``timestamps``, ``format``: as in :func:`from_versions`;
-    columns are compared between the versions that these choose. What came after the last snapshot of an Iceberg table
-    is part of it if that snapshot is chosen.
+    ``name``: schema.name in TiDB. ``keys``: the columns that identify a row, by their names in the last version.
+    ``start``, ``end``, ``format``: as in :func:`read_changes`. What came after the last snapshot of an Iceberg table is
+    part of it if that snapshot is.
 
     ``state_uri``: of the changefeed that sends the table again and again. The statements are kept there: once it has
     begun a batch, a call goes on where the last one ended, and returns all of them, even if the table no longer has
@@ -69,12 +70,13 @@ def table_ddl(
     last TSO before the rows of their version. An added column is nullable and has no default, because older rows are
     NULL there. Types are those of ``ticdc_emit.schema.frames``.
 
-    Raises the errors of :func:`from_versions`, the family of :class:`~ticdc_emit.errors.SchemaError` for a type or
+    Raises the errors of :func:`read_changes`, :class:`MissingColumnError` for keys that are not columns of every
+    version, the family of :class:`~ticdc_emit.errors.SchemaError` for a type or
     a name that TiDB does not have, and with ``state_uri`` :class:`ConfigError` where what is kept there does not fit
     the table, and :class:`~ticdc_emit.errors.StateError` for a folder that cannot be used.
     """
     source = versioned_table(spark, table, format)
-    steps = _steps(source, versions, timestamps)
+    steps = _steps(source, start, end)
     if state_uri is None:
         return _described(source, steps, name, keys)[0]
     state = Secret(os.fspath(state_uri))
@@ -87,23 +89,41 @@ def table_ddl(
 
 
 def _steps(
-    source: VersionedTable,
-    versions: int | Iterable[int] | None = None,
-    timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
+    source: VersionedTable, start: dt.datetime | int | None = None, end: dt.datetime | int | None = None
 ) -> Sequence[TableVersion]:
     latest = source.versions[-1:]
-    if latest and latest[0].id is None and len(source.versions) == 1 and versions is None and timestamps is None:
+    if latest and latest[0].id is None and len(source.versions) == 1 and start is None and end is None:
         return latest  # an Iceberg table without a snapshot
-    chosen = chosen_versions(source, versions, timestamps)
-    is_last = latest[0].id is None and chosen.positions[-1] == len(source.versions) - 2
-    return [*chosen.versions, *(latest if is_last else ())]
+    chosen = versions_between(source, start, end)
+    return [*chosen, *(latest if latest[0].id is None and chosen[-1] == source.versions[-2] else ())]
+
+
+def _key_identities(source: VersionedTable, versions: Sequence[TableVersion], keys: Sequence[str]) -> list[str]:
+    last = {column.field.name: column.identity for column in versions[-1].columns}
+    for key in keys:
+        if key not in last:
+            raise MissingColumnError(
+                "the key is not a column of the last version",
+                remedy=f"{did_you_mean(key, last)}It has: {', '.join(last)}",
+                table=mask_text(source.name),
+                column=key,
+            )
+        for version in versions:
+            if last[key] not in {column.identity for column in version.columns}:
+                raise MissingColumnError(
+                    f"version {version.id} does not have the column of the key",
+                    remedy="Begin at a later version, or choose other keys",
+                    table=mask_text(source.name),
+                    column=key,
+                )
+    return [last[key] for key in keys]
 
 
 def _described(
     source: VersionedTable, steps: Sequence[TableVersion], name: str, keys: str | Iterable[str]
 ) -> tuple[TableDdl, list[str]]:
     schema, short_name = schema_and_name(name, [])
-    identities = key_identities(source, steps, required_keys(keys, "a table needs keys"))
+    identities = _key_identities(source, steps, required_keys(keys, "a table needs keys"))
     tables = [_table_of(version, (schema, short_name), identities) for version in steps]
     ddl: list[tuple[int, str]] = []
     for (earlier, before), (later, after) in pairwise(zip(steps, tables, strict=True)):
@@ -113,7 +133,7 @@ def _described(
             if first <= earlier.commit_ts:
                 raise SchemaError(
                     f"version {later.id} changes {len(statements)} columns in one microsecond",
-                    remedy="Choose versions= without the one before it",
+                    remedy="Begin at this version with start=",
                     table=mask_text(source.name),
                 )
             ddl += [(first + nth, text) for nth, text in enumerate(statements)]
@@ -191,12 +211,13 @@ def schema_history(
     tables: Mapping[str, VersionedTable],
     keys: Keys = (),
     *,
-    versions: Mapping[str, Iterable[int]] | None = None,
+    start: dt.datetime | int | None = None,
+    end: dt.datetime | int | None = None,
 ) -> tuple[str, list[tuple[int, str]]]:
     """Return the first CREATE TABLE of each table by its ``schema.name`` in TiDB, and the DDL of all in order, for a
     replay that was given no schema; warn once, with the statements.
 
-    ``keys``: default: those that the catalog of ``spark`` knows. ``versions``: those of each table; default: all.
+    ``keys``: default: those that the catalog of ``spark`` knows. ``start``, ``end``: the first and last version.
     Raises the errors of :func:`table_ddl`.
     """
     texts: list[str] = []
@@ -205,7 +226,7 @@ def schema_history(
         own = keys_of(keys, name)
         if not own and not is_path(source.name):
             own = table_facts(spark, source.name).keys
-        history, _ = _described(source, _steps(source, (versions or {}).get(name)), name, own)
+        history, _ = _described(source, _steps(source, start, end), name, own)
         texts.append(history.create_table)
         ddl += history.ddl
     ddl.sort()

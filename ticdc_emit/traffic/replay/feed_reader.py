@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.spark.change_feed import FORMS, feed_refused
+from ticdc_emit.spark.change_feed import FORMS, NO_FEED, feed_refused
 from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.spark.functions import F
 from ticdc_emit.spark.row_changes import column_named, common_type, converted
@@ -67,8 +67,7 @@ def feed_of_versions(
     if start is None and source.before(_id(versions[0])) is not None:
         raise ConfigError(
             f"the table no longer has the versions before {versions[0].id}, so its feed lacks their rows",
-            remedy="Use from_versions, which begins with all rows; or send the rows of a version, and begin at the "
-            "next one with start=",
+            remedy="Send the rows of a version with snapshot_inserts, and begin at the next one with start=",
             option="start",
             table=mask_text(source.name),
         )
@@ -129,7 +128,7 @@ def _refuse_columns_that_come_back(source: VersionedTable, versions: Sequence[Ta
                 raise ConfigError(
                     f"version {version.id} brought the column {column.field.name} back, and its feed does not have the "
                     "values of old rows",
-                    remedy="Use from_versions, which needs no feed, or begin at this version",
+                    remedy=f"Begin at this version; else {NO_FEED}",
                     option="table",
                     table=mask_text(source.name),
                 )
@@ -180,7 +179,7 @@ def _iceberg_feed(spark: SparkSession, source: VersionedTable, versions: Sequenc
                 raise ConfigError(
                     f"version {version.id} has the column {column.field.name}, which was dropped since, and Iceberg "
                     "gives its feed the columns of today",
-                    remedy="Use from_versions, which needs no feed, or begin after that version with start=",
+                    remedy=f"Begin after that version with start=; else {NO_FEED}",
                     option="table",
                     table=mask_text(source.name),
                 )

@@ -17,11 +17,12 @@ from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.state_store import FsspecStateStore
+from ticdc_emit.spark.row_changes import without_collations
 from ticdc_emit.spark.sink import TicdcSink, TrafficSinkOptions
 from ticdc_emit.traffic.replay.column_history import continued_ddl, place_of, restamped
 from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
+from ticdc_emit.traffic.replay.history_forms import snapshot_inserts
 from ticdc_emit.traffic.replay.record import ColumnRecord
-from ticdc_emit.traffic.replay.table_history import changes_of_versions
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ def send_new_versions(
     with TicdcSink(sink_uri, history.create_table, ddl=() if only_rows else history.ddl, **options) as sink:
         if only_rows:
             # a call that failed may have sent some of these rows, and not those of what is now the last version
-            rows = changes_of_versions(spark, source, keys, versions=begin)
-            return sink.write({name: rows}, until=next(each.commit_ts for each in versions if each.id == begin))
+            at = next(each.commit_ts for each in versions if each.id == begin)
+            return sink.write({name: snapshot_inserts(without_collations(source.rows(begin or 0)), at)}, until=at)
         feed = sink.changefeed
         sent = feed.complete_before(feed.next_batch_id())
         new = [version for version in versions if version.commit_ts > sent]

@@ -1,9 +1,8 @@
-"""The versions that a Delta or Iceberg table keeps: their commit times and columns, and the life of each data file.
+"""The versions that a Delta or Iceberg table keeps: their commit times, columns and rows.
 
-In: the name or path of a table that Spark reads. Out: its :class:`TableVersion` s in order; the rows of a version with
-the file of each row; which files each version added and removed. The formats' logs are read as data, so this also works
-over Spark Connect. Rule sources: Delta's protocol ("Delta Log Entries", "Column Mapping", "Change Metadata"), Iceberg's
-specification ("Table Metadata", "Manifests", "Row-level Deletes").
+In: the name or path of a table that Spark reads. Out: its :class:`TableVersion` s in order, and the rows of one. The
+formats' logs are read as data, so this also works over Spark Connect. Rule sources: Delta's protocol ("Delta Log
+Entries", "Column Mapping", "Change Metadata"), Iceberg's specification ("Table Metadata").
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from ticdc_emit.config.secrets import foreign_text, mask_text
 from ticdc_emit.errors import ConfigError, shown
@@ -32,10 +31,6 @@ from ticdc_emit.tso import tso_from_micros
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructField, StructType
-
-
-FILE = "_ticdc_file"
-"""The column with the data file of a row, in :meth:`VersionedTable.rows`."""
 
 
 class TableColumn(NamedTuple):
@@ -55,20 +50,6 @@ class TableVersion(NamedTuple):
     columns: tuple[TableColumn, ...]
 
 
-_What = Literal["remove", "touch", "add"]
-
-
-class FileChange(NamedTuple):
-    """What a version did with a data file. ``version``: its position among the table's versions; negative for one that
-    the table no longer keeps. ``path``: as in :data:`FILE`; ``None`` for all files. ``touch``: its rows differ from
-    then on.
-    """
-
-    version: int
-    path: str | None
-    what: _What
-
-
 class VersionedTable(Protocol):
     """A table that keeps its versions. ``format``: ``delta`` or ``iceberg``."""
 
@@ -84,13 +65,10 @@ class VersionedTable(Protocol):
         """All versions that the table keeps, in order."""
 
     def rows(self, version: int) -> DataFrame:
-        """Return the rows of the version with this id, and :data:`FILE`."""
+        """Return the rows of the version with this id."""
 
     def before(self, version: int) -> int | None:
         """Return the id of the version before, even if the table no longer has it; ``None`` before its first one."""
-
-    def file_changes(self) -> list[FileChange]:
-        """Return what the versions did with data files, in any order."""
 
 
 def version_id(given: Any, option: str) -> int:
@@ -164,13 +142,13 @@ def versions_refused(table: str) -> Iterator[None]:
         else:
             cause = "the table no longer has a version, or a file of it"
             remedy = (
-                "Begin at a later version (versions=). VACUUM and expire_snapshots remove old ones: let them keep the "
+                "Begin at a later version (start=). VACUUM and expire_snapshots remove old ones: let them keep the "
                 "history that you replay"
             )
         raise ConfigError(
             f"{cause}: {foreign_text((lost or lines[0]).strip())}",
             remedy=remedy,
-            option="table" if lost is None else "versions",
+            option="table" if lost is None else "start",
             table=mask_text(table),
         ) from None
 
@@ -262,25 +240,10 @@ class _DeltaTable:
     def rows(self, version: int) -> DataFrame:
         reader = self.spark.read.format("delta").option("versionAsOf", version)
         with versions_refused(self.name):
-            # by its folder, because Spark pads the CHAR columns of a named table, and hides _metadata by it
-            frame = reader.load(self._folder)
-            return frame.select("*", F.substring_index("_metadata.file_path", "/", -1).alias(FILE))
+            return reader.load(self._folder)
 
     def before(self, version: int) -> int | None:
         return version - 1 if version else None
-
-    def file_changes(self) -> list[FileChange]:
-        actions = "add struct<path string>, remove struct<path string>"
-        log = delta_log.commits(self.spark, self._folder, actions).where("add is not null or remove is not null")
-        path = F.substring_index(F.coalesce("add.path", "remove.path"), "/", -1)
-        with versions_refused(self.name):
-            rows = log.select("version", path, F.col("add").isNotNull()).collect()
-        positions = {version.id: position for position, version in enumerate(self.versions)}
-        return [
-            FileChange(positions[version], name, "add" if is_added else "remove")
-            for version, name, is_added in rows
-            if version in positions
-        ]
 
 
 @dataclass(frozen=True)
@@ -345,32 +308,12 @@ class _IcebergTable:
         return frame
 
     def rows(self, version: int) -> DataFrame:
-        return self._frame(version).select("*", F.col("_file").alias(FILE))
+        return self._frame(version)
 
     def before(self, version: int) -> int | None:
         parents = {each["snapshot-id"]: each.get("parent-snapshot-id") for each in self._snapshots}
         parent: int | None = parents[version]
         return parent
 
-    def file_changes(self) -> list[FileChange]:
-        entries = self._metadata_table("all_entries")
-        names = entries.select("data_file.*").columns
-        target = F.col("data_file.referenced_data_file") if "referenced_data_file" in names else F.lit(None)
-        is_data = F.col("data_file.content") == 0
-        path = F.when(is_data, F.col("data_file.file_path")).otherwise(target)
-        with versions_refused(self.name):
-            rows = entries.select("status", "snapshot_id", is_data, path).distinct().collect()
-        positions = {version.id: position for position, version in enumerate(self.versions)}
-        known = {each["snapshot-id"] for each in self._metadata["snapshots"]}
-        changes = []
-        for status, snapshot, is_data_file, file in rows:
-            what: _What = "touch" if not is_data_file else "remove" if status == _DELETED else "add"
-            if snapshot in positions:
-                changes.append(FileChange(positions[snapshot], file, what))
-            elif snapshot not in known:  # expired; all others were rolled back
-                changes.append(FileChange(-2 if what == "add" else -1, file, what))
-        return changes
 
-
-_DELETED = 2  # the status of an entry of a manifest
 _FORMATS: Mapping[str, Callable[[SparkSession, str], VersionedTable]] = {"delta": _DeltaTable, "iceberg": _IcebergTable}
