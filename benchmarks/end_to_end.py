@@ -11,8 +11,8 @@ that are written first. Other ways to send to Kafka can be measured in the same 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -54,7 +54,6 @@ class EndToEnd:
     spark_identity: float
     spark_ordered: float
     raw_produce: float
-    others: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def in_turn(self) -> float:
@@ -84,7 +83,6 @@ class EndToEnd:
             "ratio_to_lower": round(self.ratio_to_lower, 2),
             "ratio_to_identity": round(self.ratio_to_identity, 2),
             "ratio_to_in_turn": round(self.library / self.in_turn, 2),
-            **{f"{name}_rows_per_s": round(rate) for name, rate in self.others.items()},
         }
 
 
@@ -98,13 +96,12 @@ def measure_end_to_end(
     rows: int,
     tables: Sequence[int] = (1,),
     rounds: int = 1,
-    others: Mapping[str, Callable[[Path], None]] | None = None,
 ) -> list[EndToEnd]:
     """Insert ``rows`` rows of a bench table in all ways, interleaved over ``rounds``. Return the medians.
 
     ``tables``: the numbers of typed tables with the same columns over which the library's rows are spread, each a way
     of its own beside the same bounds, and a result of its own. ``folder``: where the Parquet files are written.
-    ``others``: further ways to send a folder's rows, by name. The caller's ``sink`` must write to the topic of
+    The caller's ``sink`` must write to the topic of
     ``changefeed``. Raises the :class:`~ticdc_emit.errors.DeliveryError` family.
     """
     from ticdc_emit.spark import TicdcSink
@@ -127,9 +124,8 @@ def measure_end_to_end(
         rows = spark.read.parquet(str(source))
         _identity(rows.repartition(1).sortWithinPartitions("commit_ts", "after.id"), table)
 
-    others = others or {}
     side_by_side = {f"{count} tables": partial(library, count) for count in tables}
-    ways: dict[str, Callable[[Path], None]] = {"identity": identity, "ordered": ordered, **others, **side_by_side}
+    ways: dict[str, Callable[[Path], None]] = {"identity": identity, "ordered": ordered, **side_by_side}
     rates: dict[str, list[float]] = {name: [] for name in ways}
     raw = []
     for run in ways.values():
@@ -141,10 +137,9 @@ def measure_end_to_end(
             rates[name].append(rows / (time.monotonic() - started))
         raw.append(_raw_produce(full, changefeed, sink, table))
     middle = {name: median(found) for name, found in rates.items()}
-    beside = {name: middle[name] for name in others}
     bounds = middle["identity"], middle["ordered"], median(raw)
     library_rates = zip(tables, (middle[name] for name in side_by_side), strict=True)
-    return [EndToEnd(table, count, rows, rate, *bounds, beside) for count, rate in library_rates]
+    return [EndToEnd(table, count, rows, rate, *bounds) for count, rate in library_rates]
 
 
 def _write_rows(folder: Path, table: str, rows: int, file_rows: int) -> None:

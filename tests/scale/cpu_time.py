@@ -1,7 +1,5 @@
-"""The CPU time of this process, of those that it started, and of those that they started (Linux).
-
-``cpu_seconds`` is all of it; ``cpu_seconds_by_part`` splits it by who works: the JVM's tasks, its compilers, its
-garbage collectors, its other threads, Python workers, and this process.
+"""The CPU time of this process, of those that it started, and of those that they started (Linux), by who works: the
+JVM's tasks, its compilers, its garbage collectors, its other threads, Python workers, and this process.
 """
 
 from __future__ import annotations
@@ -10,8 +8,6 @@ import os
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
-
-__all__ = ["PARTS", "cpu_seconds", "cpu_seconds_by_part", "family"]
 
 PARTS = ("jvm_tasks", "jvm_compilers", "jvm_gc", "jvm_other", "workers", "driver")
 _THREADS = {
@@ -30,11 +26,6 @@ class _Stat(NamedTuple):
     parent: int
     own: int
     whole: int
-
-
-def cpu_seconds() -> float:
-    """Return user and system time so far, of ended children too, in seconds."""
-    return sum(each.whole for each in family().values()) / os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds_by_part() -> dict[str, float]:

@@ -8,7 +8,7 @@ registry. Needs a quiet machine and 4 GiB of disk in the temporary folder: the b
 the lower of two bounds: Spark that brings the rows into order, and a producer of messages that are there already. A
 batch sends nothing before it is encoded, so ``x in turn`` compares with reading on every core and producing, one after
 the other; ``x identity`` is stricter than either, and compares with the lower of these two. See ``bench.end_to_end``
-for the figures. ``--beside-spark`` also measures what a user would write without the library.
+for the figures.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import checkout  # noqa: F401 - finds benchmarks
-from spark_json import connector_jars, send_as_json
 
 from benchmarks.end_to_end import EndToEnd, measure_end_to_end
 from ticdc_emit.config import load_changefeed
@@ -63,11 +61,9 @@ def main() -> int:
     parser.add_argument("--tables", nargs="+", type=int, default=[1, 3], help="typed tables side by side")
     parser.add_argument("--partitions", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--beside-spark", action="store_true", help="also Spark's to_json through its own connector")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    settings = {"spark.jars": connector_jars()} if asked.beside_spark else {}
-    spark = local_session("end-to-end", spark_master="local[2]", spark_driver_memory="4g", **settings)
+    spark = local_session("end-to-end", spark_master="local[2]", spark_driver_memory="4g")
     found: list[tuple[str, EndToEnd]] = []
     for protocol in asked.protocol:
         for table in asked.table:
@@ -94,23 +90,15 @@ def measure(spark: Any, protocol: str, table: str, asked: argparse.Namespace) ->
         topics = [{"matcher": ["*.*"], "topic": "{schema}_{table}"}] if protocol in _TOPIC_OF_TABLE else []
         tables = {"sink": {"dispatchers": topics}}
         changefeed = load_changefeed(uri, tables, release=release, schema_registry=registry.url)
-        sink = KafkaSink.of(changefeed.kafka)
-        others = {}
-        if asked.beside_spark:
-            sink.prepare({"look-alike": asked.partitions})
-            others["spark_to_json"] = partial(
-                send_as_json, spark, brokers=broker.bootstrap, topic="look-alike", table=table
-            )
         return measure_end_to_end(
             spark,
             changefeed,
-            sink,
+            KafkaSink.of(changefeed.kafka),
             Path(folder) / "rows",
             table=table,
             rows=asked.rows,
             tables=asked.tables,
             rounds=asked.rounds,
-            others=others,
         )
 
 
@@ -124,8 +112,7 @@ def print_lines(found: Iterable[tuple[str, EndToEnd]]) -> None:
         rates = (f"{rate:>11,.0f}" for rate in (made.library, *bounds))
         of_bounds = (made.ratio_to_lower, made.library / made.in_turn, made.ratio_to_identity)
         ratios = "".join(f"{ratio:>11.2f}" for ratio in of_bounds)
-        others = "".join(f"  {name} {rate:,.0f}" for name, rate in made.others.items())
-        print(f"{protocol:18}{made.table:8}{made.tables:>11}{''.join(rates)}{ratios}{others}")
+        print(f"{protocol:18}{made.table:8}{made.tables:>11}{''.join(rates)}{ratios}")
 
 
 if __name__ == "__main__":

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from peak_memory import PeakMemory
@@ -24,48 +21,6 @@ from ticdc_emit.spark import local_session
 from ticdc_emit.traffic.generate import Traffic, generate
 
 _URI = "memory://generation/traffic?protocol=canal-json&enable-tidb-extension=true&partition-num=4"
-
-
-class JvmMemory:
-    """Watches the resident size of this process's Java child while its ``with`` block runs."""
-
-    def __init__(self) -> None:
-        self.peak = 0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> JvmMemory:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(0.2):
-            self.peak = max(self.peak, sum(map(_resident_of_java, _children(os.getpid()))))
-
-
-def _children(root: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1]) if entry.name.isdigit() else -1
-        except (OSError, IndexError):
-            continue
-        if parent == root:
-            found.append(int(entry.name))
-    return found
-
-
-def _resident_of_java(pid: int) -> int:
-    try:
-        if Path(f"/proc/{pid}/comm").read_text().strip() != "java":
-            return 0
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
 
 
 def measure(
@@ -90,7 +45,7 @@ def measure(
         return time.monotonic() - started
 
     rates: dict[str, int] = {}
-    with JvmMemory() as jvm, PeakMemory() as python:
+    with PeakMemory() as memory:
         for name, what, count in (("generated", generated, rows), ("encoded", encoded, encoded_rows)):
             run(what, min(count, 100_000))  # the JVM compiles, the workers start and import
             rates[name] = round(count / run(what, count))
@@ -100,9 +55,9 @@ def measure(
         "encoded_rows": encoded_rows,
         "generated_rows_per_s": rates["generated"],
         "generated_and_encoded_rows_per_s": rates["encoded"],
-        "jvm_mib": jvm.peak >> 20,
-        "driver_mib": python.driver >> 20,
-        "worker_mib": python.worker >> 20,
+        "jvm_mib": memory.jvm >> 20,
+        "driver_mib": memory.driver >> 20,
+        "worker_mib": memory.worker >> 20,
     }
 
 
