@@ -219,7 +219,6 @@ class Encoder:
         return self._encoded(given.some(sound), planned)
 
     def _declare(self, changes: Any, table: str | None, keys: Keys) -> None:
-        """Create the table of a frame's columns, unless it exists."""
         known = self.catalog.histories()
         if (table is None and known) or (table is not None and schema_and_name(table, []) in known):
             return

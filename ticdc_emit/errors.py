@@ -108,9 +108,7 @@ class TicdcEmitError(Exception):
         return "\n".join([f"{text}. {self.remedy}" if self.remedy else text, *map(str, self.others)])
 
     def _shown(self, value: Any) -> Any:
-        """Return a value of the context as it is printed: of a long text, such as a statement, the part around
-        ``position``. The attribute keeps the whole text.
-        """
+        """Return a value as it is printed: of a long text the part around ``position``."""
         if not isinstance(value, str):
             return value
         position = self.context.get("position", 0)

@@ -157,7 +157,6 @@ def _filled(template: str, texts: Mapping[str, str]) -> str:
 
 
 def _texts(served: Served) -> dict[str, str]:
-    """Return what templates name of all that is served."""
     topics, registers = served.topics, served.protocol.spec.registers_schemas
     schemas = f" --schema-registry {served.registry}" if registers else ""
     pattern = shlex.quote("|".join(map(re.escape, topics)))
@@ -185,7 +184,6 @@ def _stops_sink(column: Column) -> bool:
 
 
 def _table_texts(name: str, table: TableInfo, served: Served, column: str) -> dict[str, str]:
-    """Return what templates name of a table. ``column``: the template of each of its columns."""
     key, columns = [quoted(each.name) for each in table.handle_key], []
     for each in table.data_columns:
         types = {kind: _type(each, served.feed, kind) or "" for kind in ("flink", "clickhouse")}
@@ -205,7 +203,6 @@ def _table_texts(name: str, table: TableInfo, served: Served, column: str) -> di
 
 
 def _type(column: Column, feed: ChangefeedConfig, consumer: str) -> str | None:
-    """Return a consumer's type that holds the column's values; ``None`` for a protocol that it does not read."""
     types = _DATA[consumer]
     if feed.codec.protocol.value not in types["protocols"]:
         return None
@@ -217,7 +214,6 @@ def _type(column: Column, feed: ChangefeedConfig, consumer: str) -> str | None:
 
 
 def _kind(column: Column, feed: ChangefeedConfig) -> str:
-    """Return the row of the tables of types that a column has."""
     codec, kind = feed.codec, column.type
     is_avro = codec.protocol.spec.registers_schemas
     if kind in INTEGERS_AND_YEAR:

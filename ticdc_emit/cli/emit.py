@@ -40,9 +40,9 @@ from ticdc_emit.cli.input_files import (
     json_batch,
     unified,
 )
-from ticdc_emit.cli.schema_sql import schema_of_file
+from ticdc_emit.cli.schema import assumed_schema
+from ticdc_emit.cli.schema_files import schema_of_file
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
-from ticdc_emit.cli.table_sql import assumed_schema
 from ticdc_emit.config import mask_uri
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import (
@@ -310,9 +310,7 @@ class ChangeForm:
         return changes
 
     def _image(self, source: Mapping[str, pa.Array], absent: pa.Array | None) -> pa.StructArray:
-        """Return a struct of the table's columns. Those that the source lacks are missing, and later checks report
-        them; a member that a JSON object lacks is NULL.
-        """
+        """Return a struct of the table's columns, without those that are missing; what a JSON object lacks is NULL."""
         columns = {name: source[name] for name in self._columns if name in source}
         if self.file_format == "json" and absent is not None:
             empty = pa.nulls(len(absent), pa.string())
@@ -372,7 +370,6 @@ def batches_here(
 
 
 def _aligned(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the batch with all columns of the schema, in its order; what it lacks is NULL."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     return pa.RecordBatch.from_arrays(
         [_of_type(columns.get(field.name), field.type, batch.num_rows) for field in schema], schema=schema
@@ -436,8 +433,6 @@ def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, f
 def _pieces_on_spark(
     spark: SparkSession, files: InputFiles, pieces: Sequence[Piece], form: ChangeForm
 ) -> tuple[DataFrame, _Read]:
-    """Return a row for each piece of the files, and what reads the pieces of such rows."""
-
     def read(numbers: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         for number in numbers.column("id").to_pylist():
             yield from files.read(pieces[number], form.file_format, nested=form.nested)
@@ -461,7 +456,6 @@ def _json_schema(rows: DataFrame, read: _Read) -> pa.Schema:
 
 
 def _type_on_spark(kind: pa.DataType) -> pa.DataType:
-    """Return the type of Spark that holds the values."""
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _type_on_spark(field.type)) for field in kind])
     if pa.types.is_dictionary(kind):

@@ -24,7 +24,7 @@ from ticdc_emit.cli.messages import (
     target_at,
 )
 from ticdc_emit.cli.options import NOW, moment
-from ticdc_emit.cli.schema_sql import in_tidb_sql
+from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.signals import stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, mask_uri
@@ -39,7 +39,6 @@ from ticdc_emit.traffic.generate.changes import check_columns
 from ticdc_emit.traffic.generate.live import LiveTraffic, send_live
 from ticdc_emit.traffic.generate.results import refuse_endless_ddl, stream_on_spark, traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
-from ticdc_emit.traffic.sample_schemas import schema_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,7 +62,7 @@ def run(options: Generate) -> int:
             remedy="Leave --stream, --on-spark and --spark out, or --live",
             option="live",
         )
-    text, rows = in_tidb_sql(schema_text(options.schema), options.schema_dialect, options.schema), settings.rows
+    text, rows = sample_or_file(options.schema, options.schema_dialect), settings.rows
     if rows is None:
         if not is_stream:
             raise ConfigError("--endless needs a stream", remedy="Add --live or --stream", option="endless")
@@ -138,7 +137,6 @@ def _send(
     sink: Sink | None,
     stop: Callable[[], bool] | None,
 ) -> RunReport | RunTotal:
-    """``stop``: called between the batches of a stream, whether to stop."""
     if stop is None:
         traffic = traffic_on_spark(spark, schema, started(settings, options))
         return _emitter(traffic, options, settings, feed, sink).write(traffic.changes)

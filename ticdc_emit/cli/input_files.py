@@ -211,7 +211,6 @@ class InputFiles:
             _refuse("a quoted field has no end", file.path)
 
     def _lines(self, piece: Piece) -> Iterator[list[bytes]]:
-        """Yield the lines that begin in the piece, some at a time."""
         path, whole = piece.file.path, piece == piece.file.whole
         opened = self.filesystem.open_input_stream(path) if whole else self.filesystem.open_input_file(path)
         with opened as file:

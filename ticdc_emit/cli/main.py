@@ -59,13 +59,13 @@ def _run_app(app: Any, arguments: Sequence[str] | None) -> None:
     try:
         context.run(app, args=arguments, prog_name="ticdc-emit")
     except TicdcEmitError as error:
-        if module := sys.modules.get("ticdc_emit.cli.schema_sql"):
+        if module := sys.modules.get("ticdc_emit.cli.schema_files"):
             module.name_file(error, context)
         _fail(_with_options_as_typed(str(error), str(error.context.get("option", ""))))
     except TicdcEmitWarning as warning:  # raised only with --strict
         _fail(f"{warning} (a warning without --strict)")
     except SystemExit:
-        module = sys.modules.get("ticdc_emit.cli.schema_sql")  # few commands load it
+        module = sys.modules.get("ticdc_emit.cli.schema_files")  # few commands load it
         if module and (note := module.without_effect(context)):
             print(f"ticdc-emit: note: {note}", file=sys.stderr)
         raise
@@ -77,7 +77,6 @@ def _run_app(app: Any, arguments: Sequence[str] | None) -> None:
 
 @contextmanager
 def _warnings_as_lines() -> Iterator[None]:
-    """Print each warning of this library, also one that is only logged, as one line, once."""
     import logging
 
     shown: set[str] = set()
@@ -108,7 +107,6 @@ def _warnings_as_lines() -> Iterator[None]:
 
 
 def _with_options_as_typed(text: str, option: str) -> str:
-    """Return an error's text with its option as it is typed: ``--time-zone`` for ``time_zone``."""
     return text.replace(f"option={option!r}", f"option='--{option.replace('_', '-')}'") if "_" in option else text
 
 
@@ -118,10 +116,7 @@ def _fail(text: str) -> NoReturn:
 
 
 def _printable(text: str) -> str:
-    """Return a text that quotes configuration or data without what a terminal acts on.
-
-    Further lines are indented, so that none looks like one of the program's own.
-    """
+    """Further lines are indented, so that none looks like one of the program's own."""
     from ticdc_emit.config.secrets import printable
 
     return printable(text, keep="\n").replace("\n", "\n  ")

@@ -137,7 +137,6 @@ def _as_json(data: bytes | None) -> Any:
 
 
 def _is_binary(data: bytes) -> bool:
-    """Return whether the data is not text: not UTF-8, or with control characters that JSON would escape."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -212,6 +211,5 @@ def _text(data: bytes | None) -> str:
 
 
 def _laid_out(value: dict[str, Any]) -> str:
-    """Return an object with one member per line, each in its compact form."""
     members = (f"  {json.dumps(name)}: {json.dumps(content, ensure_ascii=False)}" for name, content in value.items())
     return "{\n" + ",\n".join(members) + "\n}"

@@ -116,7 +116,6 @@ def command(app: typer.Typer, *examples: str, name: str | None = None) -> Callab
 
 
 def _parameter(declared: Any, hint: Any) -> inspect.Parameter:
-    """Return a field as typer reads it; a sequence is an option that may be repeated."""
     default = inspect.Parameter.empty if declared.default is REQUIRED else declared.default
     if hint == Sequence[str]:
         hint, default = (list[str], default) if default is inspect.Parameter.empty else (list[str] | None, None)
@@ -228,7 +227,7 @@ def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
 
 
 def _sink_uri(param: typer.CallbackParam, value: str | None) -> str | None:
-    """Return the value as :func:`from_file` does; of ``stdout://`` and ``-``, results make way for the messages."""
+    """Of ``stdout://`` and ``-``, results make way for the messages."""
     text = from_file(param, value)
     if text is not None and (text.lower().startswith("stdout:") or text == "-" or text.startswith("-?")):
         from ticdc_emit.cli.console import leave_stdout_to_messages
@@ -273,9 +272,13 @@ class OutputOptions:
     )
 
     def run(self) -> int:
-        """Do the command's work, ``run`` of the module with its name, and return the exit code."""
-        work = import_module(f"ticdc_emit.cli.{type(self).__name__.lower()}")
-        code: int = work.run(self)
+        """Do the command's work and return the exit code."""
+        return self.work()
+
+    def work(self, *beside: Any, module: str = "", function: str = "run") -> int:
+        """Call the ``function`` of a module of this room, by default of the one with the command's name."""
+        home = import_module(f"ticdc_emit.cli.{module or type(self).__name__.lower()}")
+        code: int = getattr(home, function)(*beside, self)
         return code
 
 

@@ -14,8 +14,6 @@ _PACKAGE = "pandas"
 
 
 class _LeftOut:
-    """A finder that finds nothing of the package, and lets no other look for it."""
-
     def find_spec(self, name: str, path: object = None, target: ModuleType | None = None) -> None:
         if name == _PACKAGE:
             raise ModuleNotFoundError(f"No module named {name!r} (left out by ticdc-emit)", name=name)

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ticdc_emit.cli.app import MODES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, warn_of_nothing
 from ticdc_emit.cli.emit import batches_here
 from ticdc_emit.cli.input_files import FORMATS, InputFiles, check_readable, columns_of, find_files
-from ticdc_emit.cli.schema_sql import schema_of_file, text_of_file
+from ticdc_emit.cli.schema import key_names
+from ticdc_emit.cli.schema_files import schema_of_file, text_of_file
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, spark_for
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
-from ticdc_emit.cli.table_sql import key_names
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
@@ -255,7 +256,6 @@ def seconds_of(text: str, option: str = "slice") -> float:
 
 
 def _named_paths(given: Sequence[str], option: str) -> dict[str, str]:
-    """Read ``schema.name=path`` arguments."""
     paths_by_table: dict[str, str] = {}
     for entry in given:
         name, equals, path = entry.partition("=")
@@ -323,7 +323,6 @@ def print_report(report: ReplayReport, options: Replay) -> None:
         say("run the same command again to continue from here")
 
 
-MODES = ("snapshot", "snapshots", "diff", "validity", "operations", "changes")
 BASED = ("diff", "operations")
 """The modes that take rows from before the history."""
 
@@ -361,7 +360,6 @@ def check_options(options: Replay) -> None:
 
 
 def _check_columns(options: Replay, held: Sequence[str], table: str) -> None:
-    """Raise :class:`MissingColumnError` for an option that names a column that the source of the table lacks."""
     for option, name in _named(options).items():
         if name is not None and name not in held:
             raise MissingColumnError(
@@ -373,7 +371,6 @@ def _check_columns(options: Replay, held: Sequence[str], table: str) -> None:
 
 
 def _named(options: Replay) -> dict[str, str | None]:
-    """Return the columns that options name, without those of ``--order-by``, which may be expressions."""
     named = {"--time-column": options.time_column, "--transaction": options.transaction}
     if options.mode == "operations":
         named["--op"] = options.op or "op"
@@ -384,12 +381,10 @@ def _named(options: Replay) -> dict[str, str | None]:
 
 
 def _takes_the_clock(options: Replay) -> bool:
-    """Return whether rows get the time of the call, because no option gives their time."""
     return options.mode in ("snapshot", "diff") and options.time_column is None and options.at is None
 
 
 def _moment(text: str | None) -> int:
-    """Return the TSO of ``--at``; without it, that of now."""
     if text is None:
         return compose(time.time_ns() // 1_000_000)
     try:
@@ -399,7 +394,6 @@ def _moment(text: str | None) -> int:
 
 
 def _version_or_time(text: str | None, option: str) -> dt.datetime | int | None:
-    """Return the number of a version, or an ISO time; :class:`ConfigError` for other text."""
     try:
         return None if text is None else time_or_number(text)
     except DdlError as error:
@@ -408,7 +402,6 @@ def _version_or_time(text: str | None, option: str) -> dt.datetime | int | None:
 
 
 def _assumed_schema(reader: Reader, sources: Mapping[str, str], options: Replay, *, keyless: bool) -> str:
-    """Return the tables of sources without a schema, with the columns that no option names, and warn of it."""
     from pyspark.sql.types import StructField, StructType
 
     images = {}
@@ -498,7 +491,6 @@ def history_of(
 
 
 def _columns(held: Sequence[str], versions: Versions, table: str) -> list[str]:
-    """Return the columns of a source that any version of the table has."""
     known = {column.name for _, info in versions for column in info.columns}
     names = [name for name in held if name in known]
     if not names:

@@ -157,7 +157,6 @@ def _made_files(name: str, options: Options) -> tuple[FileScenario, Folder | Non
 
 
 def _run_files(story: FileScenario, folder: Folder | None, number: int | None, *, as_json: bool) -> int:
-    """Write the files of a scenario, all or those of one stage, or show them; return the exit code."""
     count = len(story.stages)
     if number is not None and not 1 <= number <= count:
         raise ConfigError(f"there is no stage {number}", remedy=f"Give 1 to {count}", option="stage")
@@ -197,7 +196,6 @@ def _write(write: Write) -> dict[str, Any]:
 
 
 def _common(story: AnyScenario) -> dict[str, Any]:
-    """Return what every scenario has, for JSON."""
     return {
         "scenario": story.name,
         "protocol": story.protocol,
@@ -225,7 +223,6 @@ def _told(story: Scenario) -> dict[str, Any]:
 
 
 def _sql(story: AnyScenario) -> str | None:
-    """Return the scenario's history as a change script, ``None`` where SQL does not tell all of it."""
     try:
         return story.history.to_sql()
     except HistoryError:

@@ -26,7 +26,7 @@ from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
 from ticdc_emit.cli.consumer_settings import Served, print_settings, settings_record
-from ticdc_emit.cli.schema_sql import in_tidb_sql
+from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.served_kafka import ServedKafka, Server
 from ticdc_emit.cli.signals import stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig
@@ -57,10 +57,6 @@ _TOKEN = "TICDC_EMIT_CONTROL_TOKEN"
 
 
 def _token(options: Serve) -> Secret[str] | None:
-    """Return the token of requests to the control API.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an address or a token that cannot be used.
-    """
     from ticdc_emit.emulator.guard import address_of, check_binding
 
     file = options.control_token
@@ -75,7 +71,6 @@ def _token(options: Serve) -> Secret[str] | None:
 
 
 def _check_controlled(settings: Settings) -> None:
-    """Raise :class:`~ticdc_emit.errors.ConfigError` for traffic that the control API cannot start and stop."""
     if settings.redelivery or settings.lag:
         raise ConfigError(
             "with the control API, no message comes again or late by itself",
@@ -98,7 +93,7 @@ def run(kafka: ServedKafka, options: Serve) -> int:
     feed = feed_at("127.0.0.1:9092", "http://127.0.0.1:8081")  # what is wrong with it is refused before anything starts
     live, text = None, None
     if options.schema is not None:
-        text = _schema_text(options.schema, options.schema_dialect)
+        text = sample_or_file(options.schema, options.schema_dialect)
         if control is not None:
             _check_controlled(settings)
         live = _planned(text, settings, feed)
@@ -155,8 +150,6 @@ def run(kafka: ServedKafka, options: Serve) -> int:
 
 @dataclass(frozen=True)
 class _Feed:
-    """Makes the configuration of the changefeed for the address of Kafka and the URL of the registry."""
-
     options: Serve
 
     def __call__(self, bootstrap: str, registry: str) -> ChangefeedConfig:
@@ -182,20 +175,12 @@ class _Feed:
         return document
 
 
-def _schema_text(schema: str, dialect: str | None) -> str:
-    from ticdc_emit.traffic.sample_schemas import schema_text
-
-    return in_tidb_sql(schema_text(schema), dialect, schema)
-
-
 def _tables(feed: ChangefeedConfig, text: str, chosen: tuple[str, ...]) -> tuple[TableInfo, ...]:
-    """Return the tables, of those chosen by name if any are."""
     tables = (info for info in catalog_for(feed, text).tables() if not info.is_view)
     return tuple(info for info in tables if not chosen or info.full_name in chosen or info.name in chosen)
 
 
 def _planned(text: str, settings: Settings, feed: ChangefeedConfig) -> LiveTraffic:
-    """Return the traffic, which a changefeed with this configuration accepts."""
     from ticdc_emit.traffic.generate.live import LiveTraffic
 
     live = LiveTraffic(text, settings)
@@ -226,7 +211,6 @@ def _start_control(
     settings: Settings,
     served: set[str],
 ) -> ControlServer:
-    """Start an emulator and its control API; ``served``: addresses of this Kafka and this registry."""
     from ticdc_emit.delivery.sinks import sink_for
     from ticdc_emit.emulator import ControlServer, Emulator
 
@@ -252,10 +236,7 @@ def _sink(feed: ChangefeedConfig, server: Server) -> Sink:
 
 @contextmanager
 def _ready_file(path: Path | None) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yield a function that writes the file, whole; there is none before, and none after the block.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` if it cannot be written.
-    """
+    """Yield a function that writes the file, whole; there is none before, and none after the block."""
     if path is None:
         yield lambda record: None
         return

@@ -100,7 +100,6 @@ class Server:
 
 
 def _own_address() -> str:
-    """Return the address of this machine by which others reach it; loopback if it has no network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
         probe.connect(("192.0.2.1", 9))  # an address for documentation; nothing is sent
         return str(probe.getsockname()[0])
@@ -173,7 +172,6 @@ class ServedKafka:
         self.here, self.bootstrap = kafka.brokers[0], address_text(*server.advertised(kafka.port))
 
     def _formatting_broker(self) -> KraftBroker:
-        """Return a broker that formats its folder now; it is stopped with this object."""
         from ticdc_emit.testing.java import find_java
         from ticdc_emit.testing.kraft import KraftBroker, Listener, kafka_jars
 

@@ -119,10 +119,7 @@ def _started(name: str, own: Mapping[str, str], settings: Mapping[str, str], sho
 
 @contextmanager
 def _watched_jvm() -> Iterator[None]:
-    """If a signal ends the command, also end the JVM that starts in the block, even before it answers.
-
-    Spark's JVM ignores SIGINT, and a JVM that is abandoned while it starts waits forever.
-    """
+    """Spark's JVM ignores SIGINT, and one that is abandoned while it starts waits forever, so a signal ends it here."""
     from pyspark import java_gateway
 
     class Watched(subprocess.Popen[bytes]):
@@ -145,7 +142,7 @@ def _watched_jvm() -> Iterator[None]:
 
 @contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """Give processes that start in the block ``log`` as their stderr, because Spark prints much while it starts."""
+    """Spark prints much while it starts."""
     sys.stderr.flush()
     terminal = os.dup(2)
     try:
@@ -163,9 +160,7 @@ def _last_lines(log: Path) -> str:
 
 
 def _readable(text: str) -> SparkJobError:
-    """Return the error that a worker raised, without the stack traces around it; else the first line of Spark's
-    error.
-    """
+    """Return the error that a worker raised, or the first line of Spark's, without the stack traces around it."""
     raised = _RAISED.search(text.rpartition(_TRACEBACK)[2]) if _TRACEBACK in text else None
     if raised is None:
         return SparkJobError(foreign_text(text.strip().partition("\n")[0]))

@@ -20,7 +20,7 @@ from ticdc_emit.cli.console import print_json, print_summary, result_console, st
 from ticdc_emit.cli.input_files import STDIN
 from ticdc_emit.cli.messages import changefeed_at, message_dict, print_messages
 from ticdc_emit.cli.options import moment
-from ticdc_emit.cli.schema_sql import in_tidb_sql, text_of_file
+from ticdc_emit.cli.schema_files import in_tidb_sql, text_of_file
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol, mask_uri
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import protocol_document
@@ -84,9 +84,6 @@ def _text(script: str) -> str:
 
 
 def _shown_uri(changefeed: Any) -> str:
-    """Return the sink URI of messages that are only shown: one partition, and TiDB's extension fields where a protocol
-    has them.
-    """
     sink = read_document(changefeed).table("sink")
     protocol = Protocol.parse((sink.text("protocol") if sink else None) or "")
     extension = "&enable-tidb-extension=true" if protocol.spec.extension else ""

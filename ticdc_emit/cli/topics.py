@@ -202,7 +202,6 @@ class TopicSource:
             yield from self._of_tables(reader.read(), there)
 
     def _of_tables(self, messages: Iterator[Message], there: set[str]) -> Iterator[Message]:
-        """Yield messages of the tables to read. ``there``: gets the topics of all messages."""
         for message in messages:
             there.add(message.topic)
             if self._wants(message.topic):
@@ -386,7 +385,6 @@ def tail(options: TailOptions) -> int:
 
 
 def _newest_count(start: str) -> int | None:
-    """Return how many messages of each partition to read; ``None`` for all."""
     match = _FROM.fullmatch(start.strip())
     if match is None:
         raise ConfigError(f"cannot read from {start!r}", remedy="Write beginning, newest or newest:20", option="from")
@@ -456,7 +454,6 @@ def verify(options: Verify) -> int:
 
 
 def _newer(source: TopicSource, checkpoint: int | None, rows: int) -> dict[str, int | None]:
-    """Return members for JSON about the checkpoint of a storage sink, and what is newer."""
     if source.config.storage is None:
         return {}
     return {"checkpoint": checkpoint, "rows_after_checkpoint": rows, "files_after_checkpoint": source.waiting}

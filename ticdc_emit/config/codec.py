@@ -336,7 +336,6 @@ def build_codec(
 
 
 def _of_files(config: CodecConfig, root: Section) -> CodecConfig:
-    """Return the options as they are with a storage sink: rows alone, of any size, each with its end."""
     config = replace(config, rows_only=True, max_message_bytes=MAX_BYTES, terminator=read_terminator(root))
     if config.protocol is not Protocol.CSV:
         return config
@@ -375,10 +374,7 @@ def _csv_refused(cause: str, option: str, remedy: str) -> ConfigError:
 
 
 def _read_output_old_value(root: Section, protocol: Protocol) -> bool:
-    """Return the option of the protocol's own table. The other tables are read too, because TiCDC knows their
-    option.
-    """
-    tables = {each.spec.old_value_table for each in Protocol} - {None}
+    tables = {each.spec.old_value_table for each in Protocol} - {None}  # TiCDC knows the option of the others, too
     given = {name: root.at(f"sink.{name}").boolean("output-old-value") for name in tables}
     return given.get(protocol.spec.old_value_table) is not False
 

@@ -321,7 +321,6 @@ class Section:
                         yield from Section(table, below, self._unknown).unknown(known)
 
     def _forgotten(self, key: str) -> str | None:
-        """Return the name under which a key is treated as unknown."""
         table = self._path.rpartition(".")[2].partition("[")[0]  # without the index in an array of tables
         return next((name for name in (key, f"{table}.{key}") if name in self._unknown), None)
 

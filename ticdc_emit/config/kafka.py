@@ -109,8 +109,6 @@ def _check_acks(acks: int, switches: OptionSwitches) -> int:
 
 
 def _declare_timeout(key: str) -> int:
-    """Declare an option that is a Go duration, kept in milliseconds."""
-
     def parse(text: str, switches: OptionSwitches) -> int:
         remedy = "Write a duration such as 10s"
         try:

@@ -64,7 +64,6 @@ MySQL and Pulsar sinks, and of this library.
 
 
 def _known_options() -> Iterator[str]:
-    """Yield all options of the changefeed file with their tables, and these tables."""
     table, listed = "", []
     for word in _OTHER_OPTIONS.split():
         if word.endswith(":"):
@@ -222,7 +221,6 @@ def load_changefeed(
 
 
 def _read_choice(own: Section, name: str, choices: tuple[_Choice, ...]) -> _Choice:
-    """Return one of ``choices``; by default the first."""
     given = own.text(name)
     for choice in choices:
         if choice == (choices[0] if given is None else given):
@@ -349,9 +347,7 @@ def _warn_unread(parameters: UriParameters, root: Section, release: Release, unk
 
 
 def _answered(place: str, forgotten: str) -> str:
-    """Return an unknown option with the releases that know it, else with the one that was meant, perhaps in another
-    table.
-    """
+    """Return an unknown option with the releases that know it, or the one that may have been meant."""
     if forgotten:
         return f"{place} (known: {releases_with(lambda release: forgotten not in release.options.unknown)})"
     table, _, key = without_indices(place).rpartition(".")

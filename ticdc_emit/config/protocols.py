@@ -363,7 +363,6 @@ def remedy_for_files(protocol: Protocol) -> str:
 
 
 def _other_release(protocol: Protocol) -> str:
-    """Return the remedy for a protocol that the release lacks."""
     if protocol not in WRITTEN:
         return f"Use one of: {', '.join(QUEUED)}"
     if not protocol.spec.queued:
@@ -373,7 +372,6 @@ def _other_release(protocol: Protocol) -> str:
 
 
 def _remedy(name: str, known: tuple[Protocol, ...], unknown: frozenset[str]) -> str:
-    """Return the remedy for an unknown protocol name. ``known``: those of the sink, except what its release lacks."""
     if name in _ENCODINGS:
         protocol, encoding = _ENCODINGS[name]
         return f"Set protocol={protocol} and encoding-format={encoding}"

@@ -128,10 +128,7 @@ _FINAL = 10
 
 
 class _Version(NamedTuple):
-    """A version as its text names it. ``lineage`` is "" if it names none, ``patch`` None for a whole line.
-
-    ``patch``: its number, and that of the release candidate, which only the new architecture has.
-    """
+    """``lineage``: "" if none is named; ``patch``: its number and that of the release candidate, None for a line."""
 
     lineage: str
     line: tuple[int, ...]
@@ -151,7 +148,7 @@ class _Version(NamedTuple):
 
 
 def _meant(text: str) -> tuple[list[Release], list[Release]]:
-    """Return the release of each lineage that a version means, and the one nearest to it: older, or else the oldest."""
+    """Return the release of each lineage that a version means, and the one nearest to it."""
     wanted = _Version.read(text)
     meant: list[Release] = []
     nearest: list[Release] = []

@@ -101,7 +101,6 @@ def hide(text: str, secrets: Iterable[str | bytes]) -> str:
 
 
 def _forms(secret: str | bytes) -> Iterator[str]:
-    """Yield patterns of a secret."""
     data = secret.encode("utf-8", "surrogateescape") if isinstance(secret, str) else secret
     if not data:
         return
@@ -121,7 +120,6 @@ def _percent(letter: str) -> str:
 
 
 def _json(letter: str) -> str:
-    """Return a pattern of a letter in JSON: itself or escaped."""
     units = letter.encode("utf-16-be").hex()
     coded = "".join(rf"\\u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
     short = _SHORT_ESCAPES.get(letter, letter if letter.isalnum() else f"\\{letter}")
@@ -231,11 +229,7 @@ def shown_names(names: Iterable[str]) -> list[str]:
 
 @cache
 def _known_parameters() -> dict[str, bool]:
-    """Return the names of parameters in sink URIs and storage URIs, and whether each is a secret if its name is
-    sensitive. Any other name may be the rest of a secret.
-
-    What masks a URI does not need the options otherwise, so the modules that declare them are imported here.
-    """
+    """Any other name may be the rest of a secret. Only here the modules that declare options are imported."""
     import_module("ticdc_emit.config.load")
     declared: dict[str, bool] = import_module("ticdc_emit.config.binding").PARAMETERS
     uri = import_module("ticdc_emit.config.uri")
@@ -289,12 +283,7 @@ def _mask_uri(uri: str, depth: int) -> str:
 
 
 def _userinfo_end(rest: str) -> int:
-    """Return where the userinfo ends (after its ``@``), 0 if there is none.
-
-    People paste unescaped passwords, and URIs that are escaped as a whole. So ``@`` also counts in the path and in a
-    query before its first ``=``, ``%40`` counts in the authority, and both count anywhere if the authority is not a
-    list of hosts.
-    """
+    """People paste unescaped passwords and escaped URIs: ``@`` counts in the path and before the first ``=``, too."""
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     encoded = _last_at(authority)
     if authority and "@" not in authority and not is_host_list(authority[encoded:]):

@@ -123,8 +123,6 @@ class TrafficState:
 
 @dataclass
 class _Call:
-    """``partitions``: what a call has sent; ``feed``: the changefeed that it is about."""
-
     feed: EmulatedChangefeed
     partitions: tuple[PartitionSent, ...] = ()
 
@@ -487,10 +485,7 @@ class Emulator(Running):
         return reached
 
     def _generate(self, until: int, most: int) -> tuple[bool, int]:
-        """Commit the traffic that is due by a TSO, about ``most`` changes.
-
-        Returns whether there is any, and the TSO up to which all that is due is committed.
-        """
+        """Commit about ``most`` changes due by a TSO. Return whether there are any, and the TSO that was reached."""
         if self._traffic is None or self._traffic.is_paused:
             return False, until
         due = self._traffic.take(until, most=most)
@@ -503,11 +498,7 @@ class Emulator(Running):
 
     @contextmanager
     def _between_traffic(self) -> Iterator[None]:
-        """Commit the traffic that is due before the block, and let the next change come after it.
-
-        What a slow machine has not made by then comes after it, too. So all commits have one order. If the block
-        changes a table of which changes are generated, they stop.
-        """
+        """Commit what is due before the block; the next change comes after it, none if a table of them changes."""
         is_generating, traffic = self._is_generating, self._traffic
         if traffic is None or not is_generating:
             yield
@@ -646,10 +637,7 @@ class Emulator(Running):
                 call.partitions = _partitions(feed.sink, counts, feed)
 
     def _send_new(self, until: int, *, watermark: bool = True, failure: TicdcEmitError | None = None) -> None:
-        """Let every changefeed send what is new. Raises the error of the default one; the others keep theirs.
-
-        ``failure``: the error that the default one has just met.
-        """
+        """Raises the error of the default changefeed, ``failure`` if it has met one already; the others keep theirs."""
         if watermark:
             self._last_watermark = time.monotonic()
         for feed in self.changefeeds.values():

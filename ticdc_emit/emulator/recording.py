@@ -293,7 +293,6 @@ class RecordingSink:
             self._deliver(batches, self._sink.message_limit(sorted(self._partitions)))
 
     def _deliver(self, batches: Sequence[PartitionBatch], message_limit: int | None) -> None:
-        """Send what is not held and wait for its acknowledgement; then it is recorded."""
         with self._sending:
             self._check_room(batches)
             due = [batch for batch in batches if (batch.topic, batch.partition) not in self._held]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,29 +29,18 @@ def drawn(cli: Cli, *options: str) -> list[dict[str, Any]]:
     return cli("fuzz", "--json", *options).objects
 
 
-def consumed(example: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of a correct consumer, here the reference consumer."""
-    delivery = Delivery.from_json({name: example[name] for name in PARTS})
-    consumer = delivery.consumer()
-    consumer.take_all(delivery.messages)
-    consumer.finish()
-    tables = {".".join(name): list(rows.values()) for name, rows in consumer.tables.items()}
-    return {"example": example["example"], "tables": tables}
-
-
-def checked(cli: Cli, path: Path, answers: list[Any], *options: str, code: int) -> str:
-    path.write_text("".join(f"{json.dumps(each)}\n" for each in answers), encoding="utf-8")
-    return "".join(cli("fuzz", "--check", path, *options, code=code))
-
-
 @pytest.mark.parametrize("form", FORMS)
-def test_a_correct_consumer_passes_in_every_protocol(form: str, tmp_path: Path, cli: Cli) -> None:
-    options = ("--seed", "3", "--examples", "3", "--protocol", form)
-    answers = [consumed(example) for example in drawn(cli, *options)]
-    assert [each["example"] for each in answers] == [1, 2, 3]
-    assert any(each["tables"] for each in answers)
-    told = checked(cli, tmp_path / "a", answers, *options, "--canonical", code=0)
-    assert told.strip() == "the tables of 3 examples match"
+def test_a_correct_consumer_passes_in_every_protocol(form: str) -> None:
+    def take(example: Example) -> None:
+        told = example.to_dict(canonical=True)
+        delivery = Delivery.from_json({name: told[name] for name in PARTS})
+        consumer = delivery.consumer()  # the reference consumer
+        consumer.take_all(delivery.messages)
+        consumer.finish()
+        tables = {".".join(name): list(rows.values()) for name, rows in consumer.tables.items()}
+        assert not example.check(tables, canonical=True)
+
+    examples(ExampleOptions(feed_of_examples(form)), seed=3, count=3, take=take)
 
 
 def test_the_members_of_an_example(cli: Cli) -> None:
@@ -83,72 +72,11 @@ def test_partitions_arrive_in_any_order_and_messages_again() -> None:
     assert repeated > 2
 
 
-def test_the_same_seed_draws_the_same_examples_in_every_process_and_mode(tmp_path: Path, cli: Cli) -> None:
-    options = ("fuzz", "--seed", "11", "--examples", "6")
-    first = command(*options, "--json")
+def test_the_same_seed_draws_the_same_examples_in_every_process(cli: Cli) -> None:
+    options = ("fuzz", "--seed", "11", "--examples", "6", "--json")
+    first = command(*options)
     assert first.returncode == 0, first.stderr
-    assert cli(*options, "--json").out == first.stdout
-    lines = [json.loads(line) for line in first.stdout.splitlines()]
-    answers = tmp_path / "answers"
-    answers.write_text("\n".join(json.dumps({"example": e["example"], "tables": e["expected"]}) for e in lines))
-    assert command(*options, "--check", str(answers)).stdout == "the tables of 6 examples match\n"
-
-
-def test_examples_and_the_check_at_the_ends_of_a_pipe(tmp_path: Path) -> None:
-    consumer = tmp_path / "consumer.py"
-    consumer.write_text(
-        "import json, sys\n"
-        "for line in sys.stdin:\n"
-        "    example = json.loads(line)\n"
-        "    tables = example['expected'] if example['example'] != 3 else {}\n"
-        "    print(json.dumps({'example': example['example'], 'tables': tables}), flush=True)\n"
-    )
-    options = [sys.executable, "-m", "ticdc_emit", "fuzz", "--examples", "4", "--seed", "2"]
-    draws = subprocess.Popen([*options, "--json"], stdout=subprocess.PIPE)
-    answers = subprocess.Popen([sys.executable, str(consumer)], stdin=draws.stdout, stdout=subprocess.PIPE)
-    checks = subprocess.run(
-        [*options, "--check", "-", "--json"], stdin=answers.stdout, capture_output=True, text=True, check=False
-    )
-    assert (draws.wait(), answers.wait(), checks.returncode) == (0, 0, 1)
-    *differing, verdict = map(json.loads, checks.stdout.splitlines())
-    assert [each["example"] for each in differing] == [3]
-    assert verdict == {"examples": 4, "different": [3], "smallest": 3}
-
-
-def test_what_differs_and_the_smallest_example(tmp_path: Path, cli: Cli) -> None:
-    options = ("--seed", "7", "--examples", "5")
-    lines = drawn(cli, *options)
-    answers = [{"example": each["example"], "tables": each["expected"]} for each in lines]
-    size = {each["example"]: len(each["history"]["rows"]) + len(each["history"]["ddl"]) for each in lines}
-    answers[1]["tables"] = {}
-    answers[3] = {"example": 4, "error": "no such table"}
-    told = checked(cli, tmp_path / "a", answers, *options, code=1)
-    assert "the row is missing" in told
-    assert "the consumer failed: no such table" in told
-    assert f"2 of 5 examples differ; the smallest is example {min((2, 4), key=lambda each: size[each])}: " in told
-    assert told.rstrip().splitlines()[-1].startswith("History(schema=")
-
-
-@pytest.mark.parametrize(
-    ("answers", "message"),
-    [
-        ([], "the consumer's tables end before example 1"),
-        ([{"example": 2, "tables": {}}], "example 2 is where example 1 should be"),
-        ([{"tables": {}}], "an answer has no example"),
-        ([[]], "line 1 is not a consumer's tables: [] is not an object"),
-        ([{"example": 1, "tables": {"t": []}}], "'t' names no table"),
-        ([{"example": 1, "tables": {"a.t": [{"id": 1}]}}], "its canonical text is '1'"),
-    ],
-)
-def test_wrong_answers(answers: list[Any], message: str, tmp_path: Path, cli: Cli) -> None:
-    told = checked(cli, tmp_path / "a", answers, "--examples", "1", code=2)
-    assert told.count("\n") == 1
-    assert message in told
-
-
-def test_an_answer_that_is_not_json(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n{\n")))
-    assert "line 2 is not a consumer's tables" in cli("fuzz", "--examples", "1", "--check", "-", code=2).err
+    assert cli(*options).out == first.stdout
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -285,6 +213,24 @@ def asked(cli: Cli, path: Path, broken: str, *options: str, code: int = 1) -> li
     return cli("fuzz", *drawing, "--check-command", consumer, *options, code=code).objects
 
 
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"example": 2, "tables": {}}, "example 2 is where example 1 should be"),
+        ({"tables": {}}, "an answer has no example"),
+        ([], "the answer to example 1 is not a consumer's tables: [] is not an object"),
+        ("{", "the answer to example 1 is not a consumer's tables"),
+        ({"example": 1, "tables": {"t": []}}, "'t' names no table"),
+        ({"example": 1, "tables": {"a.t": [{"id": 1}]}}, "its canonical text is '1'"),
+    ],
+)
+def test_wrong_answers(answer: Any, message: str, cli: Cli) -> None:
+    line = answer if isinstance(answer, str) else json.dumps(answer)
+    told = cli("fuzz", "--examples", "1", "--check-command", shlex.join(["echo", line]), code=2).err
+    assert told.count("\n") == 1
+    assert message in told
+
+
 def test_a_correct_consumer_that_is_asked(tmp_path: Path, cli: Cli) -> None:
     lines = asked(cli, tmp_path, "pass", "--protocol", "open-protocol", code=0)
     assert lines == [{"examples": 20, "different": [], "smallest": None, "counterexample": None}]
@@ -317,10 +263,6 @@ def test_a_consumer_that_does_not_answer(tmp_path: Path, cli: Cli) -> None:
     options = ("--answer-timeout", "3", "--shrink", "0")
     failed, _ = asked(cli, tmp_path, "if rows: time.sleep(600)", *options)
     assert failed["error"] == "it did not answer within 3 s"
-
-
-def test_one_way_of_answers_at_a_time(cli: Cli) -> None:
-    assert "a consumer answers in one way" in cli("fuzz", "--check", "-", "--check-command", "x", code=2).err
 
 
 def test_the_smallest_history_for_people(tmp_path: Path, cli: Cli) -> None:

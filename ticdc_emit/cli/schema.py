@@ -1,14 +1,15 @@
-"""``ticdc-emit schema``: the CREATE TABLE of files, or of a table in Spark's catalog; and the schema of an ``emit``
-without one.
+"""``ticdc-emit schema``: the CREATE TABLE of files, of a table in Spark's catalog, or of the tables of another system's
+script; and the schema of an ``emit`` without one.
 
-In: files of ``cli.input_files``, or a table's name. Out: SQL on stdout, or a schema that was assumed, with a warning.
-CSV and JSON have no types: their columns are text, unless ``--type`` gives others.
+In: files of ``cli.input_files``, a table's name, or a file of DDL with its dialect. Out: SQL on stdout, or a schema
+that was assumed, with a warning. CSV and JSON have no types: their columns are text, unless ``--type`` gives others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pyarrow as pa
 from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS
 from ticdc_emit.cli.console import print_json
 from ticdc_emit.cli.input_files import IMAGES, InputFiles, check_readable, find_files, unified
+from ticdc_emit.cli.schema_files import text_of_file
 from ticdc_emit.cli.session import spark_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.frames.any_frame import schema_of_changes, table_of
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
     from ticdc_emit.cli.app import Schema
 
 
-def print_table(options: Schema) -> int:
-    """Print the CREATE TABLE of a source, and what it assumes; return the exit code."""
+def run(options: Schema) -> int:
+    """Print the CREATE TABLE of a source, or those of a script, and what they assume; return the exit code."""
+    if options.dialect is not None:
+        return _print_script(options, options.dialect)
     from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source
 
     given = options.format or format_of(options.source)
@@ -54,13 +58,31 @@ def print_table(options: Schema) -> int:
     return 0
 
 
+def _print_script(options: Schema, dialect: str) -> int:
+    from ticdc_emit.schema.scripts import source_schema
+
+    table = {"name": options.name, "keys": options.keys, "type": options.types, "format": options.format}
+    for name, given in table.items():
+        if given:
+            raise ConfigError(f"--{name} is not for a script", remedy="Leave it out, or --dialect", option=name)
+    found = source_schema(text_of_file(Path(options.source)), dialect, schema=options.schema or "test")
+    if options.as_json:
+        tables = [
+            {"table": each.full_name, "sql": each.create_table(), "assumptions": list(each.assumptions)}
+            for each in found.tables
+        ]
+        print_json({"dialect": found.dialect, "assumptions": list(found.assumptions), "tables": tables})
+    else:
+        print(found.sql())
+    return 0
+
+
 def key_names(keys: str | None) -> tuple[str, ...]:
     """Return the columns of ``--keys``, which have commas between them."""
     return tuple(filter(None, (name.strip() for name in (keys or "").split(","))))
 
 
 def _types(given: Sequence[str]) -> dict[str, str]:
-    """Read ``column=type`` arguments."""
     types: dict[str, str] = {}
     for entry in given:
         column, equals, kind = entry.partition("=")
@@ -105,7 +127,6 @@ def assumed_schema(
 
 
 def _columns_of_table(schema: pa.Schema, but: str | None) -> list[pa.Field]:
-    """Return the columns of plain rows, or of the images of changes: structs, or columns ``after.<name>``."""
     if "op" not in schema.names:
         return [field for field in schema if field.name != but]
     columns: dict[str, pa.Field] = {}

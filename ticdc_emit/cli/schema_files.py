@@ -1,7 +1,7 @@
-"""``ticdc-emit schema --dialect``: a script of another system in TiDB's SQL; and the schema files of all commands.
+"""The schema files of commands, and what is said of their statements.
 
-In: a file of DDL, and its dialect (``--schema-dialect``, ``None`` for TiDB's own). Out: TiDB's SQL; as a command on
-stdout, else with one warning that says what was assumed and has the text.
+In: a file of DDL, and its dialect (``--schema-dialect``, ``None`` for TiDB's own). Out: TiDB's SQL, with one warning
+that says what was assumed and has the text.
 """
 
 from __future__ import annotations
@@ -9,36 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from contextvars import Context, ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ticdc_emit.cli.console import print_json
 from ticdc_emit.errors import ConfigError, SchemaError, TicdcEmitError, warn_caller
 from ticdc_emit.hints import counted
 from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning
 from ticdc_emit.sql.script import SKIPPED, script_statements
-
-if TYPE_CHECKING:
-    from ticdc_emit.cli.app import Schema
-
-
-def print_script(options: Schema) -> int:
-    """Print the tables of a script; return the exit code."""
-    from ticdc_emit.schema.scripts import source_schema
-
-    table = {"name": options.name, "keys": options.keys, "type": options.types, "format": options.format}
-    for name, given in table.items():
-        if given:
-            raise ConfigError(f"--{name} is not for a script", remedy="Leave it out, or --dialect", option=name)
-    found = source_schema(text_of_file(Path(options.source)), str(options.dialect), schema=options.schema or "test")
-    if options.as_json:
-        tables = [
-            {"table": each.full_name, "sql": each.create_table(), "assumptions": list(each.assumptions)}
-            for each in found.tables
-        ]
-        print_json({"dialect": found.dialect, "assumptions": list(found.assumptions), "tables": tables})
-    else:
-        print(found.sql())
-    return 0
 
 
 def schema_of_file(path: Path | None, dialect: str | None) -> str | None:
@@ -84,6 +59,13 @@ def in_tidb_sql(text: str, dialect: str | None, path: object = "") -> str:
     if found.assumptions or any(table.assumptions for table in found.tables):
         warn_caller(f"the schema is read as TiDB's, with assumptions:\n{found.sql()}", AssumedSchemaWarning)
     return found.sql()
+
+
+def sample_or_file(schema: str, dialect: str | None) -> str:
+    """Return the SQL of a sample, by its name, or of a file."""
+    from ticdc_emit.traffic.sample_schemas import schema_text
+
+    return in_tidb_sql(schema_text(schema), dialect, schema)
 
 
 def text_of_file(path: Path, what: str = "schema file") -> str:
