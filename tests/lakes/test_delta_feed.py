@@ -17,7 +17,7 @@ from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning
-from ticdc_emit.traffic.replay import column_history, feed_reader
+from ticdc_emit.traffic.replay import column_history, table_versions
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 pytestmark = pytest.mark.spark
@@ -165,7 +165,7 @@ def test_the_feed_of_a_table_by_its_name(spark: Any, store: str, monkeypatch: py
     ]
     told = [(message.key, message.value) for message in messages(store)]
     clear(store)
-    for module in (feed_reader, column_history):  # the table is looked up once
+    for module in (table_versions, column_history):  # the table is looked up once
         monkeypatch.delattr(module, "versioned_table")
     with pytest.warns(AssumedSchemaWarning, match=r"`id` BIGINT NOT NULL,[^;]*;\nALTER TABLE .* RENAME COLUMN `id` TO"):
         replay(spark, uri(store), {"lake.goods": "named"}, keys="code")

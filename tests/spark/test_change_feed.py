@@ -22,7 +22,7 @@ from ticdc_emit.errors import (
     UnsupportedTypeError,
 )
 from ticdc_emit.spark import TicdcSink, change_feed
-from ticdc_emit.spark.change_feed import feed_refused, rising
+from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.spark.row_changes import refusing_rows
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, tso_from_datetime
 
@@ -226,7 +226,7 @@ def test_a_key_twice_in_a_commit_is_refused(spark: Any, commit: int, word: str) 
 
 
 def test_a_lost_file_is_one_error_with_one_remedy() -> None:
-    with pytest.raises(ConfigError) as refused, refusing_rows(), feed_refused():
+    with pytest.raises(ConfigError) as refused, refusing_rows():
         raise RuntimeError("[FAILED_READ_FILE.FILE_NOT_EXIST] part-0.parquet")
     assert str(refused.value).count("Begin at a later version") == 1
     assert "start= of read_changes" in refused.value.remedy

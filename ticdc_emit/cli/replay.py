@@ -44,11 +44,10 @@ from ticdc_emit.traffic.replay import (
 )
 from ticdc_emit.traffic.replay.column_history import schema_history
 from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment, time_or_number
-from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport
 from ticdc_emit.traffic.replay.small_history import operations_here, snapshot_here, snapshots_here, validity_here
 from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source, unknown_format
-from ticdc_emit.traffic.replay.table_versions import VersionedTable, versioned_table
+from ticdc_emit.traffic.replay.table_versions import VersionedTable, feed_of_versions, versioned_table
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from ticdc_emit.spark.frames import (
     variants_checked,
     without_ddl,
 )
-from ticdc_emit.spark.session import conf_is_true, is_local, without_size_warnings
+from ticdc_emit.spark.functions import conf_is_true, is_local, setting_off
 from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, tally_folder
 
 if TYPE_CHECKING:
@@ -182,17 +182,7 @@ def _memory() -> int:
         return 0
 
 
-ADAPTIVE_EXECUTION = "spark.sql.adaptive.enabled"
-"""Plans a query again while it runs; a micro-batch is planned once. A stream's batches run in a copy of the session."""
-
 _NUMBERED_CLASSES = "spark.sql.codegen.useIdInClassName"  # off: equal code of two jobs is compiled once
-
-
-@contextmanager
-def in_micro_batch(spark: SparkSession) -> Iterator[None]:
-    """Run the block as a batch of a stream runs: planned at once, and without warnings about large tasks and plans."""
-    with without_size_warnings(spark), setting_off(spark, ADAPTIVE_EXECUTION):
-        yield
 
 
 def idle_check(spark: SparkSession) -> Callable[[], bool] | None:
@@ -226,20 +216,6 @@ def hold_until_stopped(query: Any, spark: SparkSession) -> None:
     until = time.monotonic() + 1
     while not java._jvm.java.lang.Thread.interrupted() and time.monotonic() < until:
         time.sleep(POLL_S)  # with the interruption ended, Spark commits the batch, which else comes again
-
-
-@contextmanager
-def setting_off(spark: SparkSession, setting: str) -> Iterator[None]:
-    """Run the block with a setting of Spark off that is on by default."""
-    before = spark.conf.get(setting, "true")
-    if before != "true":
-        yield
-        return
-    spark.conf.set(setting, "false")
-    try:
-        yield
-    finally:
-        spark.conf.set(setting, before)
 
 
 _TASKS_PER_CORE = 4

@@ -9,21 +9,17 @@ and commit_ts only rises. Rule sources: Delta's protocol ("Change Data Files", "
 from __future__ import annotations
 
 import datetime as dt
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.changes.intervals import BASE
-from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import (
     ConfigError,
     InvalidValueError,
     MissingColumnError,
-    TicdcEmitError,
     UnsupportedTypeError,
     shown,
 )
@@ -246,58 +242,6 @@ def feeds_as_changes(source: Any, plan: Plan, table: str | None, *, above: int =
     return changes(table, source)
 
 
-_UNRECORDED = re.compile(r"DELTA_MISSING_CHANGE_DATA|DELTA_CHANGE_TABLE_FEED_DISABLED|change data was not recorded")
-_DELETE_FILES = re.compile(r"Delete files are currently not supported in changelog scans")
-_OTHER_COLUMNS = re.compile(r"DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_\w+|PARQUET_COLUMN_DATA_TYPE_MISMATCH")
-_LOST = re.compile(
-    r"FILE_NOT_EXIST|FILE_NOT_FOUND|FileNotFoundException|VERSION_NOT_FOUND|VersionNotFound|TRUNCATED_TRANSACTION_LOG"
-    r"|Cannot time travel|Cannot find (a )?(starting |ending )?snapshot|NotFoundException",
-)
-NO_FEED = "give its versions to from_snapshots, {time: spark.read.option('versionAsOf', version).table(name), ...}"
-"""What to do with a Delta or Iceberg table whose feed does not tell its history."""
-
-
-@contextmanager
-def feed_refused() -> Iterator[None]:
-    """Turn the errors of formats for a feed that they cannot read into :class:`ConfigError`, with the format's first
-    line and a remedy.
-    """
-    try:
-        yield
-    except TicdcEmitError:
-        raise
-    except Exception as error:  # Spark's exception type depends on where the feed was read
-        text = str(error)
-        for pattern, cause, remedy in (
-            (
-                _UNRECORDED,
-                "the table kept no change feed for these versions",
-                f"Begin at a version that has one (startingVersion, or start= of read_changes); else {NO_FEED}. "
-                "ALTER TABLE <table> SET TBLPROPERTIES (delta.enableChangeDataFeed = true) keeps it from now on",
-            ),
-            (
-                _DELETE_FILES,
-                "the table has delete files (merge-on-read), which Iceberg's change feed cannot show",
-                f"Use copy-on-write (write.update.mode, write.delete.mode, write.merge.mode); else {NO_FEED}",
-            ),
-            (
-                _OTHER_COLUMNS,
-                "the columns of the table changed between these versions",
-                f"Read a table with column mapping with read_changes, which reads the feed in parts; else {NO_FEED}",
-            ),
-            (
-                _LOST,
-                "the table no longer has these versions, or files of them",
-                f"Begin at a later version (startingVersion, or start= of read_changes); else {NO_FEED}. VACUUM and "
-                "expire_snapshots remove old versions: let them keep the history that you replay",
-            ),
-        ):
-            line = next((line.strip() for line in text.splitlines() if pattern.search(line)), None)
-            if line is not None:
-                raise ConfigError(f"{cause}: {foreign_text(line)}", remedy=remedy, option="df") from None
-        raise
-
-
 def _required_form(df: DataFrame) -> FeedForm:
     form = feed_form(df.columns)
     if form is None:
@@ -334,7 +278,7 @@ def _commits_of(df: DataFrame, form: FeedForm, times: CommitTimes | None) -> tup
         )
     stamp = commit_ts_of(df, form.time) if stamps is None else F.lit(None).cast("long")
     names = [column_named(name).alias(f"_{nth}") for nth, name in enumerate((form.commit, form.order, form.operation))]
-    with refusing_rows(), feed_refused():
+    with refusing_rows():
         found = (
             df.select(*names, stamp.alias("_ts"))
             .groupBy("_0", "_1", "_2")

@@ -1,13 +1,17 @@
 """Spark's functions as ``F`` and its types as ``T``, for modules that are loaded without Spark: it is imported where
-one of them is first used.
+one of them is first used. And what a session's settings say.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql import types as T  # noqa: N812
 else:
@@ -21,4 +25,31 @@ else:
 
     F, T = _Module("pyspark.sql.functions"), _Module("pyspark.sql.types")
 
-__all__ = ["F", "T"]
+__all__ = ["ADAPTIVE_EXECUTION", "F", "T", "conf_is_true", "is_local", "setting_off"]
+
+ADAPTIVE_EXECUTION = "spark.sql.adaptive.enabled"
+"""Plans a query again while it runs; a micro-batch is planned once. A stream's batches run in a copy of the session."""
+
+
+def conf_is_true(spark: SparkSession, setting: str) -> bool:
+    """Return whether a setting of Spark's that is off by default is on; as Spark does, read it whatever its case."""
+    return str(spark.conf.get(setting, "false")).strip().lower() == "true"
+
+
+def is_local(spark: SparkSession) -> bool:
+    """Return whether the tasks of a session run on the driver's machine, in its JVM."""
+    return re.fullmatch(r"local(\[.*\])?", spark.conf.get("spark.master", "") or "") is not None
+
+
+@contextmanager
+def setting_off(spark: SparkSession, setting: str) -> Iterator[None]:
+    """Run the block with a setting of Spark off that is on by default."""
+    before = spark.conf.get(setting, "true")
+    if before != "true":
+        yield
+        return
+    spark.conf.set(setting, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(setting, before)

@@ -29,8 +29,7 @@ from ticdc_emit.errors import (
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.schema.frames.any_frame import KEYS
-from ticdc_emit.spark.functions import F, T
-from ticdc_emit.spark.session import conf_is_true
+from ticdc_emit.spark.functions import F, T, conf_is_true
 from ticdc_emit.spark.worker import with_offsets
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_from_micros, tso_of
@@ -366,8 +365,38 @@ _UNCLEAR = "is neither true nor false"
 _COUNT = "is a count since 1970, not a TSO"
 _NO_MOMENT = "is not a time between 1970 and 3084"
 _TWICE = re.compile(rf"the key '(?P<key>[^']*){AGAIN}(?P<commit_ts>\d+)", re.DOTALL)
-LOST_FILE = re.compile(r"FAILED_READ_FILE\.\w*FILE_NOT_EXIST|iceberg\.exceptions\.NotFoundException")
-"""What Spark's errors show where a file of a table is gone."""
+NO_FEED = "give its versions to from_snapshots, {time: spark.read.option('versionAsOf', version).table(name), ...}"
+"""What to do with a Delta or Iceberg table whose feed does not tell its history."""
+
+_BY_FORMATS = (
+    (
+        re.compile(r"DELTA_MISSING_CHANGE_DATA|DELTA_CHANGE_TABLE_FEED_DISABLED|change data was not recorded"),
+        "the table kept no change feed for these versions",
+        f"Begin at a version that has one (startingVersion, or start= of read_changes); else {NO_FEED}. "
+        "ALTER TABLE <table> SET TBLPROPERTIES (delta.enableChangeDataFeed = true) keeps it from now on",
+    ),
+    (
+        re.compile(r"Delete files are currently not supported in changelog scans"),
+        "the table has delete files (merge-on-read), which Iceberg's change feed cannot show",
+        f"Use copy-on-write (write.update.mode, write.delete.mode, write.merge.mode); else {NO_FEED}",
+    ),
+    (
+        re.compile(r"DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_\w+|PARQUET_COLUMN_DATA_TYPE_MISMATCH"),
+        "the columns of the table changed between these versions",
+        f"Read a table with column mapping with read_changes, which reads the feed in parts; else {NO_FEED}",
+    ),
+    (
+        re.compile(
+            r"FILE_NOT_EXIST|FILE_NOT_FOUND|FileNotFoundException|VERSION_NOT_FOUND|VersionNotFound"
+            r"|TRUNCATED_TRANSACTION_LOG|Cannot time travel|Cannot find (a )?(starting |ending )?snapshot"
+            r"|NotFoundException"
+        ),
+        "the table no longer has these versions, or files of them",
+        f"Begin at a later version (startingVersion, or start= of read_changes); else {NO_FEED}. VACUUM and "
+        "expire_snapshots remove old versions: let them keep the history that you replay",
+    ),
+)
+"""What formats of tables say in Spark's errors, the cause and the remedy."""
 
 _REFUSED = re.compile(
     rf"'(?P<value>[^']*)' in column '(?P<column>.*?)' (?P<cause>{_NO_MOMENT}|{_COUNT}|{_UNCLEAR})", re.DOTALL
@@ -396,8 +425,9 @@ def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) ->
 @contextmanager
 def refusing_rows(table: str | None = None) -> Iterator[None]:
     """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column, and
-    that for a key twice in a version (``once`` of :func:`version_changes`) into :class:`DuplicateChangeError`. A file
-    that is gone, as after VACUUM, becomes :class:`ConfigError`. ``table``: the table of all rows, if there is but one.
+    that for a key twice in a version (``once`` of :func:`version_changes`) into :class:`DuplicateChangeError`. What a
+    format of tables cannot read, such as a file that is gone after VACUUM, becomes :class:`ConfigError`, with the
+    format's first line. ``table``: the table of all rows, if there is but one.
     """
     try:
         yield
@@ -415,14 +445,10 @@ def refusing_rows(table: str | None = None) -> Iterator[None]:
                 table=table,
                 commit_ts=int(doubled["commit_ts"]),
             ) from None
-        lost = next((line for line in str(error).splitlines() if LOST_FILE.search(line)), None)
-        if lost is not None:
-            raise ConfigError(
-                f"the source no longer has a file of its history: {foreign_text(lost.strip())}",
-                remedy="Begin at a later version (start= of read_changes). VACUUM and "
-                "expire_snapshots remove old ones: let them keep the history that you replay",
-                option="source",
-            ) from None
+        for pattern, cause, remedy in _BY_FORMATS:
+            line = next((line.strip() for line in str(error).splitlines() if pattern.search(line)), None)
+            if line is not None:
+                raise ConfigError(f"{cause}: {foreign_text(line)}", remedy=remedy, option="source") from None
         match = _REFUSED.search(str(error))
         if match is None:
             raise

@@ -1,22 +1,16 @@
-"""The session: start one in this process, read its settings, warm it up, and leave out warnings that help nobody.
+"""The session: start one in this process, warm it up, register the data source.
 
 In: Spark's settings, or a session. Out: a session with a JVM for short jobs (``java``) and without the warnings that a
-task or the text of a plan is large: they come from this library's plans, and users cannot act on them. In a user's own
-session they are left out for the length of a block only, and nothing else of its logging changes. Over Spark Connect
-the server logs, and that stays as it is.
+task or the text of a plan is large: they come from this library's plans, and users cannot act on them.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import re
 import sys
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,72 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-LOGGERS = ("org.apache.spark.scheduler.DAGScheduler", "org.apache.spark.sql.catalyst.util.SparkStringUtils")
-
-_blocks: Counter[str] = Counter()
-_lock = threading.Lock()
-
-
-@contextmanager
-def without_size_warnings(spark: SparkSession) -> Iterator[None]:
-    """Let :data:`LOGGERS` log only errors in the block, in all threads; then restore them."""
-    logging = _log4j(spark)
-    if logging is None:
-        yield
-        return
-    quieted = [name for name in LOGGERS if _enter(logging, name)]
-    try:
-        yield
-    finally:
-        for name in quieted:
-            _leave(logging, name)
-
-
-def quiet_for_good(spark: SparkSession) -> None:
-    """Let :data:`LOGGERS` log only errors, in a session that the library started."""
-    logging = _log4j(spark)
-    for name in LOGGERS if logging is not None else ():
-        _set_level(logging, name)
-
-
-def _enter(logging: Any, name: str) -> bool:
-    """Quieten a logger, unless the user has set its level; blocks may overlap."""
-    with _lock:
-        if not _blocks[name]:
-            if _context(logging).getConfiguration().getLoggers().containsKey(name):
-                return False
-            _set_level(logging, name)
-        _blocks[name] += 1
-        return True
-
-
-def _leave(logging: Any, name: str) -> None:
-    with _lock:
-        _blocks[name] -= 1
-        if not _blocks[name]:
-            context = _context(logging)
-            context.getConfiguration().removeLogger(name)
-            context.updateLoggers()
-
-
-def _log4j(spark: SparkSession) -> Any:
-    jvm = getattr(spark, "_jvm", None) if hasattr(spark, "_jsparkSession") else None
-    if jvm is None:
-        return None
-    from py4j.java_gateway import JavaClass
-
-    package = jvm.org.apache.logging.log4j
-    return package if isinstance(package.core.config.Configurator, JavaClass) else None
-
-
-def _context(logging: Any) -> Any:
-    return logging.LogManager.getContext(False)
-
-
-def _set_level(logging: Any, name: str) -> None:
-    logging.core.config.Configurator.setLevel(name, logging.Level.ERROR)
-
-
+_LOGGERS = ("org.apache.spark.scheduler.DAGScheduler", "org.apache.spark.sql.catalyst.util.SparkStringUtils")
 _SETTINGS = {
     "spark.master": "local[*,4]",  # four attempts per task; plain local has one
     "spark.driver.host": "127.0.0.1",
@@ -109,16 +38,6 @@ def require_pyspark() -> None:
     """Raise :class:`MissingDependencyError` unless pyspark can be imported."""
     with importing("this needs Spark, but pyspark is not installed", extra="spark"):
         import pyspark  # noqa: F401
-
-
-def conf_is_true(spark: SparkSession, setting: str) -> bool:
-    """Return whether a setting of Spark's that is off by default is on; as Spark does, read it whatever its case."""
-    return str(spark.conf.get(setting, "false")).strip().lower() == "true"
-
-
-def is_local(spark: SparkSession) -> bool:
-    """Return whether the tasks of a session run on the driver's machine, in its JVM."""
-    return re.fullmatch(r"local(\[.*\])?", spark.conf.get("spark.master", "") or "") is not None
 
 
 def register(spark: SparkSession) -> None:
@@ -155,8 +74,15 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
     for name, value in {**_SETTINGS, **_jvm_settings(given), **given}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
-    quiet_for_good(session)
+    _log_errors_only(session)
     return session
+
+
+def _log_errors_only(spark: Any) -> None:
+    if hasattr(spark, "_jsparkSession"):  # over Spark Connect the server logs
+        log4j = spark._jvm.org.apache.logging.log4j
+        for name in _LOGGERS:
+            log4j.core.config.Configurator.setLevel(name, log4j.Level.ERROR)
 
 
 def _jvm_settings(given: Mapping[str, str]) -> dict[str, str]:

@@ -28,10 +28,10 @@ from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.frames.any_frame import Keys, schema_of_changes
-from ticdc_emit.spark.batch import POLL_S, SparkBatch, hold_until_stopped, idle_check, in_micro_batch
+from ticdc_emit.spark.batch import POLL_S, SparkBatch, hold_until_stopped, idle_check
 from ticdc_emit.spark.change_feed import feeds_as_changes, feeds_as_images, has_feed
 from ticdc_emit.spark.frames import RowLengths
-from ticdc_emit.spark.session import without_size_warnings
+from ticdc_emit.spark.functions import ADAPTIVE_EXECUTION, setting_off
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -171,7 +171,7 @@ class TicdcSink:
         """
         feed = self.changefeed_of(df)
         batch = SparkBatch(self._row_changes(df, feed, batch_id), self._table, self._lengths)
-        with in_micro_batch(batch.session):
+        with setting_off(batch.session, ADAPTIVE_EXECUTION):
             feed.run(batch, batch_id, final=False, is_idle=idle_check(batch.session))
             ending, self._ending = self._ending, None
             if ending is not None:
@@ -197,8 +197,7 @@ class TicdcSink:
             rows = df if isinstance(df, Mapping) else changes_table(df)
             return feed.run(ArrowBatch(rows, self._table), number, final=True, until=until)
         batch = SparkBatch(self._row_changes(df, feed, number), self._table, self._lengths)
-        with without_size_warnings(batch.session):
-            return feed.run(batch, number, final=True, until=until)
+        return feed.run(batch, number, final=True, until=until)
 
     def _row_changes(self, df: Any, feed: Changefeed, batch_id: int) -> Any:
         if not has_feed(df):

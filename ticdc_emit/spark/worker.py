@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.spark.session import is_local
+from ticdc_emit.spark.functions import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -2,15 +2,93 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from lawful_fold import violations
 
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.database.tables import Database
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate import generate_arrow
 from ticdc_emit.traffic.generate.changes import plan_traffic
 from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.generate.tables import Refusals, source_tables
+from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.sample_schemas import sample_names, sample_schema
+
+
+def history_of(sql: str, **settings: Any) -> History:
+    """Return generated traffic of several tables as a history."""
+    plan = plan_traffic(sql, Settings(**settings))
+    rows = [row for batch in plan.changes(np.arange(settings["rows"])) for row in batch.to_pylist()]
+    for row in rows:
+        row |= {which: None if row[which] is None else dict(row[which]) for which in ("before", "after")}
+    return History(sql, rows, plan.ddl, time_zone=settings.get("time_zone", "UTC"))
+
+
+def of_several(name: str) -> str:
+    """Return a sample's SQL, with a second table."""
+    return f"{sample_schema(name)}; create table test.toggles (id int primary key, ok tinyint(1) not null)"
+
+
+@pytest.mark.parametrize("name", ["shop", "generated_columns"])
+def test_changes_obey_keys_and_foreign_keys(name: str) -> None:
+    changes = history_of(sample_schema(name), rows=6000, transaction_size=4, deletes=0.8, seed=3).rows
+    assert violations(source_tables(catalog_from_sql(sample_schema(name)), None, Refusals()), changes) == []
+    assert {change["op"] for change in changes} == {"c", "u", "d"}
+    assert len({change["commit_ts"] for change in changes}) < 4000
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_every_sample_becomes_messages(name: str) -> None:
+    history = history_of(of_several(name), rows=400, rate=100, ddl_rate=1, transaction_size=2)
+    config = load_changefeed("memory://x?protocol=canal-json&enable-tidb-extension=true&partition-num=2")
+    consumer = ReferenceConsumer(config, history.catalog(), partitions=2)
+    consumer.take_all(history.messages(config))
+    consumer.finish()
+    assert consumer.tables == history.tables()
+
+
+@pytest.mark.parametrize("name", ["sysbench", "bank"])
+def test_an_update_changes_the_row_as_it_was_with_the_columns_of_its_version(name: str) -> None:
+    history = history_of(of_several(name), rows=3000, rate=1000, ddl_rate=100, updates=10)
+    fold, waiting, updates = Database(history.catalog(), "UTC"), list(history.ddl), Counter[str]()
+    assert len(waiting) == 299
+    by_table = itemgetter("commit_ts", "schema", "table")
+    for (commit_ts, *table), own in groupby(sorted(history.rows, key=by_table), key=by_table):
+        while waiting and waiting[0][0] < commit_ts:
+            fold.apply(*waiting.pop(0))
+        changes = list(own)
+        rows = list(fold.tables[table[0], table[1]].values())
+        for change in changes:
+            assert change["before"] in (None, *rows), "with the default of a new column in older rows"
+            assert change["before"] != change["after"]
+            updates[change["table"]] += change["op"] == "u"
+        fold.commit(changes)
+    assert min(updates.values()) > 10
+
+
+def test_a_typed_image_has_null_in_columns_of_other_versions() -> None:
+    plan = plan_traffic(sample_schema("sysbench"), Settings(rows=400, ddl_rate=20, tables=("sbtest.sbtest1",)))
+    [added, _, renamed, *_] = [stamp for stamp, _ in plan.ddl]
+    for row in plan.tables[0].typed(np.arange(400)).to_pylist():
+        image = row["after"] or row["before"]
+        assert (image["extra_1"] is not None) == (added < row["commit_ts"] <= renamed)
+
+
+def test_texts_are_in_the_time_zone_of_the_changefeed() -> None:
+    sql = "create table a (id int primary key, created_at timestamp(3) not null); create table b (id int primary key)"
+    history = history_of(sql, rows=40, time_zone="Asia/Tokyo")
+    clocks = {row["created_at"][:16] for row in history.tables()["test", "a"].values()}
+    assert clocks == {"2024-01-01 09:00"}
 
 
 @pytest.mark.parametrize("name", sample_names())

@@ -12,8 +12,13 @@ import pytest
 
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.replay import table_versions
-from ticdc_emit.traffic.replay.feed_reader import versions_between
-from ticdc_emit.traffic.replay.table_versions import TableColumn, TableVersion, tracked_columns, versioned_table
+from ticdc_emit.traffic.replay.table_versions import (
+    TableColumn,
+    TableVersion,
+    tracked_columns,
+    versioned_table,
+    versions_between,
+)
 from ticdc_emit.tso import compose
 
 

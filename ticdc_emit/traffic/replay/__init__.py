@@ -13,7 +13,6 @@ from ticdc_emit.spark.change_feed import from_changes
 from ticdc_emit.spark.row_changes import commit_ts_of, keep_transactions
 from ticdc_emit.traffic.replay.column_history import TableDdl, table_ddl
 from ticdc_emit.traffic.replay.ddl_history import backfilled, read_ddl, versions_of
-from ticdc_emit.traffic.replay.feed_reader import read_changes
 from ticdc_emit.traffic.replay.history_forms import (
     HistoryWarning,
     from_operations,
@@ -26,6 +25,7 @@ from ticdc_emit.traffic.replay.new_versions import send_new_versions
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport, replay
 from ticdc_emit.traffic.replay.slices import Pace
 from ticdc_emit.traffic.replay.sources import read_source
+from ticdc_emit.traffic.replay.table_versions import read_changes
 
 __all__ = [
     "HistoryWarning",

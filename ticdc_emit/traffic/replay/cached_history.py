@@ -34,15 +34,13 @@ from ticdc_emit.pipeline.plan.ddl import DdlStatement
 from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import (
-    ADAPTIVE_EXECUTION,
     SparkBatch,
     check_changes,
-    setting_off,
     spark_columns,
     table_versions,
 )
 from ticdc_emit.spark.frames import change_columns, commit_ts_column, variants_as_json
-from ticdc_emit.spark.functions import F, T
+from ticdc_emit.spark.functions import ADAPTIVE_EXECUTION, F, T, setting_off
 from ticdc_emit.spark.row_changes import column_named, comparable, keep_transactions
 from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, with_offsets
 from ticdc_emit.traffic.history import History

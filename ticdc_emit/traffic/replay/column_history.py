@@ -26,9 +26,14 @@ from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.spark.functions import T
 from ticdc_emit.spark.row_changes import required_keys
 from ticdc_emit.sql.words import quoted, to_lower
-from ticdc_emit.traffic.replay.feed_reader import versions_between
 from ticdc_emit.traffic.replay.record import ColumnRecord
-from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, versioned_table
+from ticdc_emit.traffic.replay.table_versions import (
+    TableVersion,
+    VersionedTable,
+    is_path,
+    versioned_table,
+    versions_between,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

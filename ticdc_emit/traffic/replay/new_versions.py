@@ -2,7 +2,7 @@
 
 In: the name or path of a table, a sink URI, and a state store, which knows how far earlier calls came. Out: the row
 changes of newer versions and the DDL before them, as one batch. Iceberg's streaming read has appended rows only, and
-Delta's ends where columns change; the change feeds of a batch read (``feed_reader``) have neither limit.
+Delta's ends where columns change; the change feeds of a batch read (``table_versions``) have neither limit.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.spark.row_changes import without_collations
 from ticdc_emit.spark.sink import TicdcSink, TrafficSinkOptions
 from ticdc_emit.traffic.replay.column_history import continued_ddl, place_of, restamped
-from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
 from ticdc_emit.traffic.replay.history_forms import snapshot_inserts
 from ticdc_emit.traffic.replay.record import ColumnRecord
-from ticdc_emit.traffic.replay.table_versions import versioned_table
+from ticdc_emit.traffic.replay.table_versions import feed_of_versions, versioned_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -28,11 +28,10 @@ from ticdc_emit.spark.session import warm_up
 from ticdc_emit.spark.sink import ReplayOptions, TicdcSink
 from ticdc_emit.traffic.replay.cached_history import CachedHistory
 from ticdc_emit.traffic.replay.column_history import schema_history
-from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
 from ticdc_emit.traffic.replay.record import ReplayRecord, tables_hash
 from ticdc_emit.traffic.replay.slices import Pace, Slice, Slices, slice_ms
 from ticdc_emit.traffic.replay.sources import format_of, read_source
-from ticdc_emit.traffic.replay.table_versions import VersionedTable, is_path, versioned_table
+from ticdc_emit.traffic.replay.table_versions import VersionedTable, feed_of_versions, is_path, versioned_table
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:

@@ -1,36 +1,42 @@
-"""The versions that a Delta or Iceberg table keeps: their commit times, columns and rows.
+"""The versions that a Delta or Iceberg table keeps, and its change feed, read by the format's own reader.
 
-In: the name or path of a table that Spark reads. Out: its :class:`TableVersion` s in order, and the rows of one. The
-formats' logs are read as data, so this also works over Spark Connect. Rule sources: Delta's protocol ("Delta Log
-Entries", "Column Mapping", "Change Metadata"), Iceberg's specification ("Table Metadata").
+In: the name or path of a table that Spark reads. Out: its :class:`TableVersion` s in order, and the rows of one; or
+its feed (``change_feed.FORMS``). The formats' logs are read as data, so this also works over Spark Connect. A format
+gives all rows of one read the same columns. Where the columns of the table changed, Delta's feed is therefore read in
+parts, and the columns of Iceberg's get the names of each version. Rule sources: Delta's protocol ("Delta Log Entries",
+"Column Mapping", "Change Metadata") and ``CDCReader`` (the schema of a batch read), Iceberg's specification ("Table
+Metadata"), ``SparkChangelogTable`` and ``BaseIncrementalScan``.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from ticdc_emit.config.secrets import foreign_text, mask_text
-from ticdc_emit.errors import ConfigError, shown
+from ticdc_emit.config.secrets import foreign_text, hides_arguments, mask_text
+from ticdc_emit.errors import ConfigError, TicdcEmitError, shown
 from ticdc_emit.hints import whole_number
 from ticdc_emit.schema.frames import delta_log
 from ticdc_emit.schema.frames.spark_types import name_parts
-from ticdc_emit.spark.change_feed import rising
+from ticdc_emit.spark.change_feed import FORMS, rising
+from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.spark.functions import F
-from ticdc_emit.spark.row_changes import LOST_FILE
+from ticdc_emit.spark.row_changes import NO_FEED, column_named, common_type, converted, refusing_rows
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay.sources import format_of, read_source, unknown_format
-from ticdc_emit.tso import tso_from_micros
+from ticdc_emit.tso import tso_from_micros, tso_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructField, StructType
 
 
 class TableColumn(NamedTuple):
@@ -117,38 +123,24 @@ def _format_in_catalog(spark: SparkSession, table: str) -> str:
     return str(rows[0]["data_type"]).lower() if rows else "view"
 
 
-_LOST = re.compile(
-    rf"{LOST_FILE.pattern}|FILE_NOT_FOUND|VERSION_NOT_FOUND|VersionNotFound|TRUNCATED_TRANSACTION_LOG"
-    r"|Cannot time travel|Cannot find (a )?snapshot"
-)
-
-
 @contextmanager
 def versions_refused(table: str) -> Iterator[None]:
     """Turn the errors of Spark and the formats into :class:`ConfigError`, with their first line and a remedy."""
     from pyspark.errors import PySparkException
 
     try:
-        yield
+        with refusing_rows():
+            yield
+    except TicdcEmitError:
+        raise
     except Exception as error:  # errors of the JVM have py4j's own type
         text = str(error)
         if not isinstance(error, PySparkException) and "java" not in text.lower():
             raise
-        lines = text.strip().splitlines()
-        lost = next((line for line in lines if _LOST.search(line)), None)
-        if lost is None:
-            cause = "the versions of the table cannot be read"
-            remedy = "Check its name, and whether Spark may read its log"
-        else:
-            cause = "the table no longer has a version, or a file of it"
-            remedy = (
-                "Begin at a later version (start=). VACUUM and expire_snapshots remove old ones: let them keep the "
-                "history that you replay"
-            )
         raise ConfigError(
-            f"{cause}: {foreign_text((lost or lines[0]).strip())}",
-            remedy=remedy,
-            option="table" if lost is None else "start",
+            f"the versions of the table cannot be read: {foreign_text(text.strip().splitlines()[0].strip())}",
+            remedy="Check its name, and whether Spark may read its log",
+            option="table",
             table=mask_text(table),
         ) from None
 
@@ -317,3 +309,188 @@ class _IcebergTable:
 
 
 _FORMATS: Mapping[str, Callable[[SparkSession, str], VersionedTable]] = {"delta": _DeltaTable, "iceberg": _IcebergTable}
+
+
+@hides_arguments
+def read_changes(
+    spark: SparkSession,
+    table: str,
+    *,
+    start: dt.datetime | int | None = None,
+    end: dt.datetime | int | None = None,
+    format: str | None = None,
+) -> DataFrame:
+    """Return the change feed of a Delta table with ``delta.enableChangeDataFeed``, or of an Iceberg table with
+    copy-on-write, for :func:`from_changes`.
+
+    ``table``: its name in a catalog of Spark, or its path. ``start``, ``end``: the first and the last version, as
+    Delta's number, Iceberg's snapshot id, or an aware datetime (the first version from then on, the last version until
+    then). Default: all versions. ``format``: ``delta`` or ``iceberg``, for a path that is not on this machine.
+
+    A column that was renamed is two columns here, each NULL where the table had the other one. A column whose type
+    changed has one that holds the values of both. Iceberg's rows have the TSO of their commit in ``_commit_timestamp``.
+
+    Raises :class:`ConfigError` for a table that cannot be read, for versions that it does not have, without ``start``
+    for a table that no longer has its first version, and for a feed that cannot tell the history: a column of Delta
+    came back with its old values (``RESTORE``), a column of Iceberg was dropped. :func:`from_changes` raises it where
+    the table kept no feed, has delete files, or no longer has the files of a version.
+    """
+    return feed_of_versions(spark, versioned_table(spark, table, format), start=start, end=end)
+
+
+def feed_of_versions(
+    spark: SparkSession,
+    source: VersionedTable,
+    *,
+    start: dt.datetime | int | None = None,
+    end: dt.datetime | int | None = None,
+) -> DataFrame:
+    """Return what :func:`read_changes` returns for a table that was looked up before."""
+    versions = versions_between(source, start, end)
+    if start is None and source.before(_id(versions[0])) is not None:
+        raise ConfigError(
+            f"the table no longer has the versions before {versions[0].id}, so its feed lacks their rows",
+            remedy="Send the rows of a version with snapshot_inserts, and begin at the next one with start=",
+            option="start",
+            table=mask_text(source.name),
+        )
+    if source.format == "iceberg":
+        return _iceberg_feed(spark, source, versions)
+    _refuse_columns_that_come_back(source, versions)
+    parts = [_delta_feed(spark, source, list(part)) for _, part in groupby(versions, attrgetter("columns"))]
+    return union_of_reads(_with_common_types(parts))
+
+
+def versions_between(
+    source: VersionedTable, start: dt.datetime | int | None, end: dt.datetime | int | None
+) -> list[TableVersion]:
+    """Return the versions from ``start`` to ``end``, as in :func:`read_changes`, which tells the errors."""
+    versions = [version for version in source.versions if version.id is not None]
+    ids = [version.id for version in versions]
+    first, last = 0, len(versions) - 1
+    for option, bound in (("start", start), ("end", end)):
+        if bound is None:
+            continue
+        if isinstance(bound, dt.datetime):
+            ts = tso_of(bound, option)
+            places = [
+                place
+                for place, version in enumerate(versions)
+                if (version.commit_ts >= ts if option == "start" else version.commit_ts <= ts)
+            ]
+        else:
+            wanted = version_id(bound, option)
+            places = [ids.index(wanted)] if wanted in ids else []
+        if not places:
+            raise ConfigError(
+                f"the table has no version {bound}",
+                remedy=f"Its versions are {ids[0]} to {ids[-1]}" if ids else "Write rows into the table first",
+                option=option,
+                table=mask_text(source.name),
+            )
+        if option == "start":
+            first = places[0]
+        else:
+            last = places[-1]
+    if first > last:
+        raise ConfigError(
+            "there is no version to read",
+            remedy="Give an end= that is not before start=" if ids else "Write rows into the table first",
+            option="end",
+            table=mask_text(source.name),
+        )
+    return versions[first : last + 1]
+
+
+def _refuse_columns_that_come_back(source: VersionedTable, versions: Sequence[TableVersion]) -> None:
+    """Refuse versions in which a column is missing for a while: the feed has no rows for its values that come back."""
+    last_seen: dict[str, int] = {}
+    for place, version in enumerate(versions):
+        for column in version.columns:
+            if last_seen.get(column.identity, place) < place - 1:
+                raise ConfigError(
+                    f"version {version.id} brought the column {column.field.name} back, and its feed does not have the "
+                    "values of old rows",
+                    remedy=f"Begin at this version; else {NO_FEED}",
+                    option="table",
+                    table=mask_text(source.name),
+                )
+            last_seen[column.identity] = place
+
+
+def _delta_feed(spark: SparkSession, source: VersionedTable, versions: Sequence[TableVersion]) -> DataFrame:
+    bounds = {"startingVersion": versions[0].id, "endingVersion": versions[-1].id}
+    reader = spark.read.format("delta").option("readChangeFeed", True).options(**bounds)
+    with refusing_rows():
+        return reader.load(source.name) if is_path(source.name) else reader.table(source.name)
+
+
+def _with_common_types(parts: Sequence[DataFrame]) -> list[DataFrame]:
+    kinds: dict[str, list[DataType]] = {}
+    for part in parts:
+        for field in part.schema:
+            kinds.setdefault(field.name, []).append(field.dataType)
+    types = {name: common_type(own) for name, own in kinds.items()}
+
+    def column(field: StructField) -> Column:
+        return converted(column_named(field.name), field.dataType, types[field.name]).alias(field.name)
+
+    return [
+        part
+        if all(field.dataType == types[field.name] for field in part.schema)
+        else part.select(*map(column, part.schema))
+        for part in parts
+    ]
+
+
+def _id(version: TableVersion) -> int:
+    assert version.id is not None
+    return version.id
+
+
+def _iceberg_feed(spark: SparkSession, source: VersionedTable, versions: Sequence[TableVersion]) -> DataFrame:
+    today = {column.identity: column.field.name for column in source.versions[-1].columns}
+    bounds = {"end-snapshot-id": versions[-1].id, "start-snapshot-id": source.before(_id(versions[0]))}
+    reader = spark.read.format("iceberg").options(**{name: id for name, id in bounds.items() if id is not None})
+    with refusing_rows():
+        feed = reader.load(f"{source.name}{'#' if is_path(source.name) else '.'}changes")
+        feed.schema  # noqa: B018 - Spark Connect looks at a source no earlier
+    commits_by_name: dict[str, dict[str, list[int]]] = {}
+    for version in versions:
+        for column in version.columns:
+            if column.identity not in today:
+                raise ConfigError(
+                    f"version {version.id} has the column {column.field.name}, which was dropped since, and Iceberg "
+                    "gives its feed the columns of today",
+                    remedy=f"Begin after that version with start=; else {NO_FEED}",
+                    option="table",
+                    table=mask_text(source.name),
+                )
+            commits_by_name.setdefault(column.field.name, {}).setdefault(column.identity, []).append(_id(version))
+    form = FORMS["Iceberg's changelog view"]
+
+    def value(name: str, commits: dict[str, list[int]]) -> Column:
+        kinds = {identity: feed.schema[today[identity]].dataType for identity in commits}
+        kind = common_type(kinds.values())
+        result = F.lit(None).cast(kind)
+        for identity, ids in commits.items():
+            own = converted(column_named(today[identity]), kinds[identity], kind)
+            result = own if len(ids) == len(versions) else F.when(F.col(form.commit).isin(ids), own).otherwise(result)
+        return result.alias(name)
+
+    stamps = spark.createDataFrame(
+        [(_id(version), version.commit_ts) for version in versions], f"{form.commit} long, {form.time} long"
+    )
+    # Iceberg 1.11 reads the three columns wrongly unless all are read, and refuses filters on them; one text of all,
+    # which Spark cannot look into, avoids both
+    packed = F.split(F.concat_ws(",", form.operation, form.order, form.commit), ",")
+    own_columns = {
+        form.operation: packed[0],
+        form.order: packed[1].cast("int"),
+        form.commit: F.coalesce(packed[2].cast("long"), F.lit(-1)),
+    }
+    return (
+        feed.withColumns(own_columns)
+        .join(F.broadcast(stamps), form.commit)
+        .select(*(value(name, commits) for name, commits in commits_by_name.items()), *form.columns)
+    )
