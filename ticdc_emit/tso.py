@@ -11,19 +11,6 @@ import datetime as dt
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import whole_number
 
-__all__ = [
-    "LOGICAL_BITS",
-    "LOGICAL_PER_MICROSECOND",
-    "MAX_LONG_TSO",
-    "MAX_TSO",
-    "compose",
-    "logical",
-    "physical_ms",
-    "tso_from_datetime",
-    "tso_from_micros",
-    "tso_of",
-]
-
 LOGICAL_BITS = 18
 LOGICAL_PER_MICROSECOND = 262  # 999 of them stay below the 2**18 of a millisecond
 MAX_TSO = (1 << 64) - 1

@@ -1,8 +1,7 @@
 """The messages of commands that can run without any server: where they go, reading them back, and how they are shown.
 
 In: the sink URI of the command line, if any. Out: otherwise an embedded Kafka and schema registry; the configuration;
-the newest messages. On a terminal these are panels with coloured JSON, one member per line; elsewhere plain lines: text
-as it is, one per message; binary messages decoded, one per row.
+the newest messages, as lines: text as it is, one per message; binary messages decoded, one per row.
 
 Such commands send at most one watermark message per hundred rows. A running TiCDC sends about one per second to every
 partition, however few rows there are, so most messages that the commands show would be watermarks.
@@ -26,11 +25,8 @@ from ticdc_emit.config.document import read_document
 from ticdc_emit.consume.tail import TailLine
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.hints import counted
 
 if TYPE_CHECKING:
-    from rich.panel import Panel
-
     from ticdc_emit.cli.app import Generate, Sql
     from ticdc_emit.testing import EmbeddedKafka
 
@@ -147,69 +143,15 @@ def _is_binary(data: bytes) -> bool:
 def print_messages(console: Console, messages: Sequence[Message], read: Reader) -> None:
     """Print messages for people."""
     for message in messages:
-        if console.is_terminal:
-            console.print(_panel(message, read(message)), soft_wrap=False)
-        else:
-            lines = read(message) if _is_binary(message.key or b"") or _is_binary(message.value or b"") else ()
-            for shown in [_compact(_said(line)) for line in lines] or [_text(message.value)]:
-                console.print(Text(f"{_place(message)} | {_shown_key(message)} | {shown}"))
+        key = "key null" if message.key is None else "key of zero length"
+        if message.key:
+            key = f"key {message.key.hex() if _is_binary(message.key) else message.key.decode()}"
+        place = f"{message.topic} · partition {message.partition} · offset {message.offset:,} | {key}"
+        lines = read(message) if _is_binary(message.key or b"") or _is_binary(message.value or b"") else ()
+        text = "null" if message.value is None else message.value.decode("utf-8", "backslashreplace")
+        for shown in [json.dumps(_said(line), ensure_ascii=False) for line in lines] or [text]:
+            console.print(Text(f"{place} | {shown}"))
 
 
 def _said(line: TailLine) -> dict[str, Any]:
     return {name: value for name, value in line.to_dict().items() if name not in _PLACE}
-
-
-def _members(message: Message) -> dict[str, Any] | None:
-    """Return the members of a JSON object; for Debezium's envelope, those of the payload."""
-    try:
-        value = json.loads(message.value or b"")
-    except ValueError:
-        return None
-    if not isinstance(value, dict):
-        return None
-    payload = value.get("payload")
-    return payload if isinstance(payload, dict) and value.keys() <= {"payload", "schema"} else value
-
-
-def _compact(members: dict[str, Any]) -> str:
-    return json.dumps(members, ensure_ascii=False)
-
-
-def _panel(message: Message, lines: Sequence[TailLine]) -> Panel:
-    from rich.console import Group
-    from rich.panel import Panel
-    from rich.syntax import Syntax  # loads pygments
-
-    own = _members(message)
-    rows = [_said(line) for line in lines if line.op != "unreadable"] if own is None else [own]
-    body = [
-        Syntax(_laid_out(members), "json", word_wrap=True, theme="ansi_dark", background_color="default")
-        for members in rows
-        if members
-    ]
-    kind = f"{len(lines)} rows" if len(lines) > 1 else lines[0].op if lines else "message"
-    title = f"[bold]{kind}[/] [dim]{_place(message)}[/]"
-    size = f"[dim]{counted(len(message.value or b''), 'byte')} · {_shown_key(message)}[/]"
-    shown = Group(*body) if body else Group(_text(message.value))
-    return Panel(shown, title=title, title_align="left", subtitle=size, subtitle_align="right")
-
-
-def _place(message: Message) -> str:
-    return f"{message.topic} · partition {message.partition} · offset {message.offset:,}"
-
-
-def _shown_key(message: Message) -> str:
-    if message.key is None:
-        return "key null"
-    if _is_binary(message.key):
-        return f"key {message.key.hex()}"
-    return f"key {_text(message.key)}" if message.key else "key of zero length"
-
-
-def _text(data: bytes | None) -> str:
-    return "null" if data is None else data.decode("utf-8", "backslashreplace")
-
-
-def _laid_out(value: dict[str, Any]) -> str:
-    members = (f"  {json.dumps(name)}: {json.dumps(content, ensure_ascii=False)}" for name, content in value.items())
-    return "{\n" + ",\n".join(members) + "\n}"

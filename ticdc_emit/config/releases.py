@@ -12,24 +12,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from ticdc_emit.config.switches import LINEAGES as VERSIONS
-from ticdc_emit.config.switches import (
-    RELEASE_NAMES,
-    AvroSwitches,
-    CanalJsonSwitches,
-    CsvSwitches,
-    DdlSwitches,
-    DebeziumSwitches,
-    DeliverySwitches,
-    FilterSwitches,
-    OpenSwitches,
-    OptionSwitches,
-    RoutingSwitches,
-    SimpleSwitches,
-    StorageSwitches,
-    TransactionSwitches,
-    ValueSwitches,
-)
+from ticdc_emit.config import switches
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
@@ -39,20 +22,20 @@ class Release:
     """The switches of one release. The defaults are those of ``classic``."""
 
     name: str
-    options: OptionSwitches = OptionSwitches()
-    canal_json: CanalJsonSwitches = CanalJsonSwitches()
-    avro: AvroSwitches = AvroSwitches()
-    simple: SimpleSwitches = SimpleSwitches()
-    debezium: DebeziumSwitches = DebeziumSwitches()
-    open_protocol: OpenSwitches = OpenSwitches()
-    csv: CsvSwitches = CsvSwitches()
-    storage: StorageSwitches = StorageSwitches()
-    routing: RoutingSwitches = RoutingSwitches()
-    delivery: DeliverySwitches = DeliverySwitches()
-    values: ValueSwitches = ValueSwitches()
-    transactions: TransactionSwitches = TransactionSwitches()
-    filtering: FilterSwitches = FilterSwitches()
-    ddl: DdlSwitches = DdlSwitches()
+    options: switches.OptionSwitches = switches.OptionSwitches()
+    canal_json: switches.CanalJsonSwitches = switches.CanalJsonSwitches()
+    avro: switches.AvroSwitches = switches.AvroSwitches()
+    simple: switches.SimpleSwitches = switches.SimpleSwitches()
+    debezium: switches.DebeziumSwitches = switches.DebeziumSwitches()
+    open_protocol: switches.OpenSwitches = switches.OpenSwitches()
+    csv: switches.CsvSwitches = switches.CsvSwitches()
+    storage: switches.StorageSwitches = switches.StorageSwitches()
+    routing: switches.RoutingSwitches = switches.RoutingSwitches()
+    delivery: switches.DeliverySwitches = switches.DeliverySwitches()
+    values: switches.ValueSwitches = switches.ValueSwitches()
+    transactions: switches.TransactionSwitches = switches.TransactionSwitches()
+    filtering: switches.FilterSwitches = switches.FilterSwitches()
+    ddl: switches.DdlSwitches = switches.DdlSwitches()
 
     def but(self, name: str, **differences: Mapping[str, Any]) -> Release:
         """Return a release that differs from this one: by record, its switches with their values."""
@@ -101,8 +84,8 @@ def _release(name: str) -> Release:
 
 
 LINEAGES = {
-    lineage: tuple(_release(name) for name, (of_lineage, _) in RELEASE_NAMES.items() if of_lineage == lineage)
-    for lineage in VERSIONS
+    lineage: tuple(_release(name) for name, (of_lineage, _) in switches.RELEASE_NAMES.items() if of_lineage == lineage)
+    for lineage in switches.LINEAGES
 }
 """The releases of each lineage, the oldest of each line first."""
 CLASSIC = LINEAGES["classic"][-1]

@@ -16,27 +16,6 @@ from typing import Any, Literal, TypeVar
 
 from ticdc_emit.errors import ReleaseDefectError
 
-__all__ = [
-    "LINEAGES",
-    "RELEASE_NAMES",
-    "AvroSwitches",
-    "CanalJsonSwitches",
-    "CsvSwitches",
-    "DdlSwitches",
-    "DebeziumSwitches",
-    "Defect",
-    "DeliverySwitches",
-    "FilterSwitches",
-    "OpenSwitches",
-    "OptionSwitches",
-    "RoutingSwitches",
-    "SimpleSwitches",
-    "StorageSwitches",
-    "TransactionSwitches",
-    "ValueSwitches",
-]
-
-
 LINEAGES = {
     "classic": ("7.5.7", "8.1.2", *(f"8.5.{patch}" for patch in range(8)), "classic"),
     "next": (

@@ -76,13 +76,14 @@ def test_binary_messages_are_shown_too() -> None:
     topic = [Message("topic", 0, offset, b"k", b"\x00\xff") for offset in range(9)]
     assert offsets(pick_story(topic, read_json)) == [6, 7, 8]
     assert pick_story([], read_json) == []
-    assert r"key k | " in printed(topic[:1], terminal=False)
-    assert r"\xff" in printed(topic[:1], terminal=True)
+    shown = printed(topic[:1])
+    assert "key k | " in shown
+    assert r"\xff" in shown
 
 
-def printed(messages: list[Message], *, terminal: bool, read: Reader = read_json) -> str:
+def printed(messages: list[Message], *, read: Reader = read_json) -> str:
     stream = io.StringIO()
-    console = Console(file=stream, force_terminal=terminal, width=100, soft_wrap=True, color_system=None)
+    console = Console(file=stream, width=100, soft_wrap=True)
     print_messages(console, messages, read)
     return stream.getvalue()
 
@@ -90,17 +91,8 @@ def printed(messages: list[Message], *, terminal: bool, read: Reader = read_json
 def test_plain_lines_hold_the_value_as_it_is() -> None:
     message = row(5, "INSERT", 1)
     assert message.value is not None
-    assert printed([message], terminal=False) == (
-        f"topic · partition 0 · offset 5 | key of zero length | {message.value.decode()}\n"
-    )
-    assert printed([watermark(1)], terminal=False).startswith("topic · partition 0 · offset 1 | key null | ")
-
-
-def test_panels_show_one_member_per_line() -> None:
-    shown = printed([row(5, "INSERT", 1)], terminal=True)
-    assert "insert" in shown.splitlines()[0]
-    assert '"pkNames": ["id"],' in shown
-    assert "key of zero length" in shown.splitlines()[-1]
+    assert printed([message]) == (f"topic · partition 0 · offset 5 | key of zero length | {message.value.decode()}\n")
+    assert printed([watermark(1)]).startswith("topic · partition 0 · offset 1 | key null | ")
 
 
 def test_a_message_as_json_data() -> None:
@@ -117,11 +109,8 @@ def test_every_row_of_a_message_is_shown() -> None:
     lines = [TailLine("t", 0, 1, "insert", 7, key={"id": number}) for number in "12"]
     rows = [{"op": "insert", "commit_ts": 7, "key": {"id": number}} for number in "12"]
     assert message_dict(message, lambda _: lines)["decoded"] == rows
-    plain = printed([message], terminal=False, read=lambda _: lines).splitlines()
+    plain = printed([message], read=lambda _: lines).splitlines()
     assert [json.loads(line.rpartition(" | ")[2]) for line in plain] == rows
-    panel = printed([message], terminal=True, read=lambda _: lines)
-    assert "2 rows" in panel.splitlines()[0]
-    assert panel.count('"key"') == len(rows)
 
 
 @pytest.mark.parametrize("protocol", ["canal-json", "simple-json", "simple-avro", "debezium"])
@@ -138,13 +127,12 @@ def test_a_story_of_each_protocol(protocol: str) -> None:
     assert last is not None
     assert last.op == "watermark"
     stream = io.StringIO()
-    print_messages(Console(file=stream, force_terminal=True, width=200, color_system=None), rows, tail.lines)
+    print_messages(Console(file=stream, width=200), rows, tail.lines)
     shown = stream.getvalue()
     binary = [message_dict(message, tail.lines).get("decoded") for message in rows]
     assert all((each is not None) == (protocol == "simple-avro") for each in binary)
     json.dumps(binary)
     assert ('"schemaVersion"' in shown) == (protocol == "simple-json"), "JSON is shown as it is on the wire"
-    assert '"schema": {' not in shown, "of Debezium's envelope the payload alone"
 
 
 @pytest.mark.parametrize("protocol", ["canal-json", "simple", "simple-avro", "debezium"])
