@@ -10,7 +10,6 @@ from avro_rows import AvroRow
 from ticdc_emit import Encoder
 from ticdc_emit.errors import CorruptedRowError, InvalidValueError, SchemaError, UnsupportedTypeError
 from ticdc_emit.protocols.avro.decoder import AvroReader
-from ticdc_emit.protocols.events import ChecksumMismatchError
 from ticdc_emit.registry.base import MemoryRegistry
 
 OPTIONS = "enable-tidb-extension=true&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
@@ -26,24 +25,6 @@ def read(checksum: dict[str, Any] | None = None, at: str | None = None, **option
     change = {"op": "c", "commit_ts": FIRST, "after": {"id": 1, "v": "x", "at": at}, "checksum": checksum}
     (row,) = encoder.encode([change]).to_pylist()
     return AvroRow(AvroReader({post.id: post.schema for post in registry.posts}), row["key"], row["value"])
-
-
-def test_the_checksum_follows_from_the_values() -> None:
-    row = read()
-    assert list(row.value) == ["v", "id", "at"]
-    assert (row.corrupted, row.checksum_version) == (False, 2)
-    assert row.verify() == int(row.checksum)
-
-
-def test_without_integrity_there_is_none() -> None:
-    assert "_tidb_corrupted" not in read(integrity=False).fields
-
-
-def test_a_corrupted_row_carries_what_is_given() -> None:
-    row = read({"corrupted": True, "current": 7, "version": 1})
-    assert (row.checksum, row.corrupted, row.checksum_version) == ("7", True, 1)
-    with pytest.raises(ChecksumMismatchError):
-        row.verify()
 
 
 def test_a_corrupted_row_stops_a_changefeed_that_is_told_to() -> None:

@@ -25,11 +25,6 @@ def changes(sql: str, ids: list[int], row_keys: list[bytes | None] | None = None
     return Changes(encoder, Op.INSERT, pa.array(ids, pa.uint64()), after=image, attributes=given)
 
 
-def test_a_clustered_integer_is_the_handle() -> None:
-    made = changes("create table test.t (id bigint unsigned primary key)", [0, 7, (1 << 64) - 1])
-    assert made.once(row_ids_of).to_pylist() == [0, 7, -1]
-
-
 def test_row_keys_tell_what_only_tidb_knows() -> None:
     keys = [b"t" + bytes(8) + b"_r" + struct.pack(">Q", number ^ (1 << 63)) for number in (5, 1 << 40)]
     made = changes("create table test.t (id bigint unsigned)", [1, 2, 3], [keys[0], None, keys[1]])

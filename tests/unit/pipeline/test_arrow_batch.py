@@ -16,7 +16,6 @@ from ticdc_emit.errors import (
     ConfigError,
     DuplicateChangeError,
     InvalidValueError,
-    LateRowError,
     MissingColumnError,
     SchemaError,
     StateError,
@@ -105,15 +104,6 @@ def history(seed: int, *, seq: bool = False) -> list[Row]:
     return rows
 
 
-def of_rows(found: Content) -> Content:
-    """Leave watermarks out, and take empty keys for none."""
-    rows = {
-        target: [(key or None, value) for key, value in held if json.loads(value or b"{}")["type"] != "TIDB_WATERMARK"]
-        for target, held in found.items()
-    }
-    return {target: held for target, held in rows.items() if held}
-
-
 RULES = {
     "table": None,
     "index-value": "[[sink.dispatchers]]\nmatcher = ['*.*']\npartition = 'index-value'",
@@ -137,23 +127,6 @@ def test_neither_order_nor_batches_nor_the_limit_change_a_byte(store: str, rule:
         shuffled = dice.sample(rows, len(rows))
         feed(store, changefeed).run(ArrowBatch(cut(generic(shuffled), size), memory_limit=limit), 0, final=True)
         assert content(store) == expected
-
-
-@pytest.mark.parametrize("start", [{}, {"start_ts": None}, {"start_ts": 7}], ids=["none", "null", "given"])
-def test_a_split_orders_its_whole_transaction_in_every_partition(store: str, start: Row) -> None:
-    def row(op: str, number: int, seq: int, code: str | None = None) -> Row:
-        image = {"id": str(number), "code": f"c{number}", "note": "x"}
-        changed = image | ({} if code is None else {"code": code})
-        images = {"before": None if op == "c" else image, "after": None if op == "d" else changed}
-        return {"schema": "shop", "table": "orders", "op": op, "commit_ts": tso(1), "seq": seq, **images, **start}
-
-    whole = [row("c", n, n) for n in range(8)] + [row("d", n, n) for n in range(8, 16)]
-    rows = [*whole, row("u", 99, 50, "other")]
-    for given, kinds in ((rows, ["DELETE", "INSERT"]), (whole, ["INSERT", "DELETE"])):
-        feed(store, RULES["index-value"]).run(ArrowBatch(cut(generic(given), 2), memory_limit=1), 0, final=True)
-        for held in of_rows(content(store)).values():
-            found = [json.loads(value or b"")["type"] for _, value in held]
-            assert found == sorted(found, key=kinds.index)
 
 
 def test_ddl_rows_stand_in_their_place(store: str) -> None:
@@ -206,16 +179,6 @@ def test_the_typed_form_needs_its_table_named(store: str) -> None:
     clear(store)
 
 
-def test_simple_sends_its_bootstraps(store: str) -> None:
-    how = "[sink]\nsend-bootstrap-interval-in-sec = 1\nsend-bootstrap-in-msg-count = 10\n" + str(RULES["index-value"])
-    rows = history(4)
-    report = feed(store, how, "simple").run(ArrowBatch(generic(rows)), 0, final=True)
-    expected = content(store)
-    assert report.controls.bootstrap > 2
-    feed(store, how, "simple").run(ArrowBatch(cut(generic(rows[::-1]), 4), memory_limit=500), 0, final=True)
-    assert content(store) == expected
-
-
 def test_a_bootstrap_schedule_of_other_tables_is_refused_before_a_batch_begins(store: str) -> None:
     rows = history(4)
     simple = feed(store, None, "simple")
@@ -231,34 +194,6 @@ def test_a_bootstrap_schedule_of_other_tables_is_refused_before_a_batch_begins(s
         simple.run(ArrowBatch(generic(rows[5:])), 1, final=False)
     assert not content(store)
     assert simple._store.load(1) is None
-
-
-def test_a_replayed_batch_and_late_rows(store: str) -> None:
-    rows = history(6)
-    first, second = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-    emit = feed(store, late="drop")
-    emit.run(ArrowBatch(generic(first)), 0, final=False)
-    again = emit.run(ArrowBatch(generic(first)), 0, final=False)
-    assert all(held == held[: len(held) // 2] * 2 for held in content(store, keep=True).values())
-    report = emit.run(ArrowBatch(generic(second + first[:5])), 1, final=True)
-    assert report.late_rows >= 5
-    assert report.watermark == max(row["commit_ts"] for row in rows)
-    assert again.watermark == max(row["commit_ts"] for row in first) - 1
-    strict = feed(store)
-    strict.run(ArrowBatch(generic(second)), 0, final=True)
-    with pytest.raises(LateRowError):
-        strict.run(ArrowBatch(generic(first)), 1, final=True)
-
-
-@pytest.mark.parametrize("rule", ["table", "index-value"])
-def test_nothing_is_sent_of_a_batch_with_a_bad_row(store: str, rule: str) -> None:
-    rows = history(8)
-    rows[-1] = rows[-1] | {"op": "c", "table": "items", "after": {"a": "many", "b": "b", "n": "1"}}
-    with pytest.raises(InvalidValueError) as caught:
-        feed(store, RULES[rule]).run(ArrowBatch(cut(generic(rows), 5), memory_limit=1), 0, final=True)
-    assert (caught.value.table, caught.value.column) == ("shop.items", "a")
-    assert caught.value.row == {"a": "many", "b": "b", "position": len(rows) - 1}
-    assert content(store) == {}
 
 
 def test_what_cannot_be_a_batch(store: str) -> None:
@@ -299,13 +234,6 @@ def test_ddl_that_is_not_text(store: str, column: str, values: pa.Array) -> None
     with pytest.raises(UnsupportedTypeError, match=r"needs text.*Cast it to string") as caught:
         feed(store).run(ArrowBatch(rows), 0, final=True)
     assert caught.value.column == column
-
-
-def test_a_batch_of_nothing(store: str) -> None:
-    emit = feed(store)
-    assert emit.run(ArrowBatch([]), 0, final=True).rows == 0
-    assert emit.run(ArrowBatch(generic(history(1))[:0]), 1, final=True).rows == 0
-    assert content(store) == {}
 
 
 @pytest.mark.parametrize("protocol", ["canal-json", "simple", "avro", "open-protocol"])

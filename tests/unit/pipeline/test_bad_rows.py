@@ -52,7 +52,6 @@ SCHEMA = """
 create table s.a (id int primary key, u int unique, d date, v varchar(9));
 create table s.b (id int primary key, n tinyint not null);
 """
-COLUMNS = {"a": ("id", "u", "d", "v"), "b": ("id", "n")}
 GOOD = {"a": {"u": None, "d": "2024-05-05", "v": "x"}, "b": {"n": "1"}}
 BAD = {
     "a": [{"u": "many"}, {"d": "2024-13-01"}, {"v": "much too long"}, {"u": str(1 << 40)}, {"id": "none"}],
@@ -242,14 +241,6 @@ def test_a_split_update_is_skipped_whole() -> None:
     assert found == sent()
 
 
-def test_late_rows_beside_bad_ones_are_counted_once() -> None:
-    changefeed = feed(bad_rows="skip", late="drop")
-    changefeed.run(ArrowBatch(batches([row("b", 9, 9)])), 0, final=True)
-    rows = [row("b", 10, 1, {"n": "300"}), row("b", 2, 2), row("b", 3, 3, {"n": "300"}), row("b", 11, 4)]
-    report = changefeed.run(ArrowBatch(batches(rows)), 1, final=True)
-    assert (report.rows, report.late_rows, report.skipped_rows) == (1, 2, 1)
-
-
 def test_skipped_rows_are_written_in_order_and_a_replay_writes_the_same(tmp_path: Path) -> None:
     path = tmp_path / "bad"
     rows = [row("b", 5, 5, {"n": "300"}), row("a", 4, 4), row("a", 3, 3, {"d": "x"}, op="u"), row("b", 2, 2)]
@@ -374,16 +365,6 @@ def test_the_encoder_tells_and_skips_too(form: str) -> None:
     assert encoder.skipped == []
     with pytest.raises(ConfigError, match="bad_rows='maybe'"):
         Encoder(uri, SCHEMA, bad_rows="maybe")  # type: ignore[arg-type]
-
-
-def test_of_the_encoder_two_changes_of_a_key_are_told_behind_bad_rows() -> None:
-    twice = [{"op": op, "commit_ts": 1 << 18, "before": {"id": 1, "n": 1}, "after": {"id": 1, "n": 1}} for op in "du"]
-    bad = {"op": "c", "commit_ts": 2 << 18, "after": {"id": 2, "n": 300}}
-    with pytest.raises(DuplicateChangeError):
-        Encoder("memory://m/?protocol=canal-json", SCHEMA, bad_rows="skip").encode([*twice, bad], "s.b")
-    twice[1]["after"] = {"id": 1, "n": 300}
-    encoder = Encoder("memory://m/?protocol=canal-json", SCHEMA, bad_rows="skip")
-    assert len(encoder.encode(twice, "s.b")) == 1
 
 
 def test_messages_that_are_too_large_are_bad_rows() -> None:

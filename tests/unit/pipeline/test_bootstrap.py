@@ -231,10 +231,6 @@ def test_at_the_start_every_table_but_views_goes_to_all_partitions_once() -> Non
     assert play.schedule.at_start(tables, START) == again.at_start(tables, START) == []
 
 
-def test_without_the_option_nothing_is_sent_at_the_start() -> None:
-    assert Play().schedule.at_start([(TABLE, "top", 2)], START) == []
-
-
 def test_the_rules_of_a_changefeed() -> None:
     file = (
         "[sink]\nsend-bootstrap-interval-in-sec = 7\nsend-bootstrap-in-msg-count = 8\n"

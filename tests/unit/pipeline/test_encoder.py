@@ -9,13 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.errors import (
-    ConfigError,
-    DuplicateChangeError,
-    MessageTooLargeError,
-    SchemaError,
-    UnknownTableError,
-)
+from ticdc_emit.errors import ConfigError, SchemaError, UnknownTableError
 
 URI = "memory://x?protocol=canal-json&enable-tidb-extension=true"
 SCHEMA = "create table test.t (id int primary key, v varchar(10))"
@@ -30,31 +24,6 @@ def decoded(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     return [json.loads(value) for value in batch.column("value").to_pylist()]
 
 
-def test_rows_come_out_in_total_order_whatever_order_they_came_in() -> None:
-    rows = [insert(3, TS + 2), insert(2, TS + 1), insert(10, TS + 1), insert(1, TS + 1), insert(9, TS)]
-    ids = [int(message["data"][0]["id"]) for message in decoded(Encoder(URI, SCHEMA).encode(rows))]
-    assert ids == [9, 1, 2, 10, 3]
-
-
-def test_seq_orders_the_changes_of_one_key() -> None:
-    rows = [
-        {"op": "d", "commit_ts": TS, "seq": 2, "before": {"id": 1, "v": "a"}},
-        {"op": "c", "commit_ts": TS, "seq": 1, "after": {"id": 1, "v": "a"}},
-    ]
-    assert [m["type"] for m in decoded(Encoder(URI, SCHEMA).encode(rows))] == ["INSERT", "DELETE"]
-    for row in rows:
-        del row["seq"]
-    with pytest.raises(DuplicateChangeError, match="seq"):
-        Encoder(URI, SCHEMA).encode(rows)
-
-
-def test_a_watermark_reaches_every_partition() -> None:
-    batch = Encoder(f"{URI}&partition-num=5", SCHEMA).watermark(TS)
-    assert batch.column("partition").to_pylist() == [0, 1, 2, 3, 4]
-    assert batch.column("key").null_count == 5
-    assert Encoder(URI.replace("&enable-tidb-extension=true", ""), SCHEMA).watermark(TS).num_rows == 0
-
-
 def test_the_clock_is_the_commit_time_unless_told() -> None:
     assert decoded(Encoder(URI, SCHEMA).encode([insert(1)]))[0]["ts"] == TS >> 18
     assert decoded(Encoder(URI, SCHEMA, build_ts=5).encode([insert(1)]))[0]["ts"] == 5
@@ -66,15 +35,6 @@ def test_no_rows_give_no_messages() -> None:
     some = pa.table({"op": ["c"], "commit_ts": [TS], "after": [{"id": 1, "v": "x"}]})
     assert encoder.encode(some.slice(0, 0)).num_rows == 0
     assert encoder.encode(some).num_rows == 1
-
-
-def test_a_message_above_the_limit_names_row_and_size() -> None:
-    encoder = Encoder(f"{URI}&max-message-bytes=500", "create table test.t (id int primary key, v text)")
-    rows = [insert(1), {"op": "c", "commit_ts": TS + 1, "after": {"id": 2, "v": "<" * 200}}]
-    with pytest.raises(MessageTooLargeError, match="max-message-bytes") as caught:
-        encoder.encode(rows)
-    assert caught.value.row == {"id": 2, "position": 1}
-    assert caught.value.length > 1200
 
 
 def test_the_table_must_be_known_and_unambiguous() -> None:

@@ -15,7 +15,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
-from ticdc_emit.errors import ConfigError, DeliveryError
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.deliver.file_delivery import DiscardedRowsWarning
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
@@ -80,27 +80,6 @@ def test_the_flush_interval_of_commit_times_cuts_files(tmp_path: Path) -> None:
     data = [path for path in files(tmp_path) if path.endswith(".csv")]
     assert 5 <= len(data) <= 6  # 10 s, of which the first tick is not the first row
     assert json.loads(files(tmp_path)["metadata"]) == {"checkpoint-ts": TS + int(9.5 * SECOND)}
-
-
-@pytest.mark.parametrize("release", ["classic", "next"])
-def test_how_rows_come_changes_no_file(tmp_path: Path, release: str) -> None:
-    rows = [row(number, after_s=number / 3) for number in range(200)]
-    for pieces in (1, 7):
-        made = config(tmp_path / str(pieces), release=release)
-        feed(made).run(batch(rows[::-1] if pieces > 1 else rows, pieces=pieces), 0, final=True)
-    assert files(tmp_path / "1") == files(tmp_path / "7")
-
-
-def test_file_size_cuts_after_a_transaction(tmp_path: Path) -> None:
-    made = config(tmp_path, "&file-size=1024&flush-interval=10m")
-    rows = [row(number, after_s=number // 10) for number in range(100)]
-    feed(made).run(batch(rows), 0, final=True)
-    data = [content for path, content in files(tmp_path).items() if path.endswith(".csv")]
-    ends = [content.count(b"\r\n") for content in data]
-    assert sum(ends) == 100
-    assert all(count % 10 == 0 for count in ends)
-    assert all(len(content) >= 1024 for content in data[:-1])
-    assert len(data) > 3
 
 
 @pytest.mark.parametrize("partitioned", [False, True])
@@ -176,16 +155,6 @@ def test_ddl_comes_among_the_rows(tmp_path: Path, release: str) -> None:
     assert versions == {str(TS - 1), str(TS + 2 * SECOND), str(TS + 4 * SECOND)}
 
 
-def test_later_batches_go_on_in_the_same_folder(tmp_path: Path) -> None:
-    made = config(tmp_path)
-    for number in range(3):
-        feed(made).run(batch([row(number, after_s=60 * number)]), number, final=False)
-    (index,) = (path for path in files(tmp_path) if path.endswith("CDC.index"))
-    assert files(tmp_path)[index] == b"CDC00000000000000000003.csv\n"
-    assert numbers(read(tmp_path, made)) == [0, 1, 2]
-    assert len([path for path in files(tmp_path) if "schema_" in path]) == 1
-
-
 def test_a_batch_that_runs_again_writes_its_rows_again(tmp_path: Path) -> None:
     made, rows = config(tmp_path), [row(number, after_s=number) for number in range(3)]
     feed(made).run(batch(rows), 0, final=False)
@@ -216,16 +185,6 @@ def test_rows_before_a_ddl_stay_before_it_where_a_batch_runs_again(
     assert numbers(rows) == [1, 2, 2, 3, 3]
 
 
-def test_partitions(tmp_path: Path) -> None:
-    schema = "create table shop.orders (id int primary key, n int) partition by hash (id) partitions 2"
-    rows = [row(number, after_s=number, physical_table_id=100 + number % 2) for number in range(6)]
-    made = config(tmp_path)
-    feed(made, schema).run(batch(rows), 0, final=True)
-    assert numbers(read(tmp_path, made)) == [0, 2, 4, 1, 3, 5]
-    folders = {path.split("/")[3] for path in files(tmp_path) if path.endswith(".csv")}
-    assert folders == {"100", "101"}
-
-
 def test_exchanged_partitions(tmp_path: Path) -> None:
     schema = """create table shop.orders (id int primary key, n int) partition by range (id)
         (partition p0 values less than (10)); create table shop.plain (id int primary key, n int)"""
@@ -241,31 +200,6 @@ def test_exchanged_partitions(tmp_path: Path) -> None:
     assert shown == {("orders", "ALTER", 42), ("plain", "", 0)}
 
 
-def test_several_tables_with_odd_names(tmp_path: Path) -> None:
-    schema = "create database a; create database `a.b`; create table a.`b.c` (id int primary key, n int);"
-    schema += "create table `a.b`.c (id int primary key, n int)"
-    rows = [{**row(1), "schema": "a", "table": "b.c"}, {**row(2), "schema": "a.b", "table": "c"}]
-    rows = [{**each, "after": {"id": str(each["after"]["id"]), "n": "0"}} for each in rows]
-    import pyarrow as pa
-
-    images = pa.map_(pa.string(), pa.string())
-    generic = pa.table(
-        {
-            name: pa.array([each[name] for each in rows], kind)
-            for name, kind in (("schema", pa.string()), ("table", pa.string()), ("op", pa.string()))
-        }
-        | {
-            "commit_ts": pa.array([each["commit_ts"] for each in rows]),
-            "before": pa.nulls(2, images),
-            "after": pa.array([list(each["after"].items()) for each in rows], images),
-        }
-    )
-    made = config(tmp_path)
-    feed(made, schema).run(ArrowBatch(generic), 0, final=True)
-    assert numbers(read(tmp_path, made, "a/b.c")) == [1]
-    assert numbers(read(tmp_path, made, "a.b/c")) == [2]
-
-
 def test_the_sink_travels_and_tells_no_secret() -> None:
     uri = "s3://bucket/a?protocol=csv&flush-interval=3s&access-key=AK&secret-access-key=hu+sh&region=eu"
     made = load_changefeed(uri)
@@ -278,14 +212,6 @@ def test_the_sink_travels_and_tells_no_secret() -> None:
         sink_for(load_changefeed("s3://bucket/a?protocol=csv&role-arn=x"))
     with pytest.raises(ConfigError, match="names no bucket"):
         sink_for(load_changefeed("s3:///a?protocol=csv"))
-
-
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    made = config(tmp_path / "file" / "folder")
-    with pytest.raises(DeliveryError, match="cannot") as error:
-        feed(made).run(batch([row(1)]), 0, final=True)
-    assert "sink-uri" in error.value.remedy
 
 
 def test_nothing_is_written_to_noop() -> None:

@@ -10,11 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import InvalidValueError, TicdcEmitError, UnsupportedTypeError
-from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.run import Changefeed
 
 TS = 450_000_000_262_144_000
 URI = "memory://first-bad?protocol=canal-json&partition-num=2"
@@ -28,16 +24,6 @@ def rows(count: int, bad: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
         {"op": "c", "commit_ts": TS + count - place, "after": GOOD | {"id": place} | bad.get(place, {})}
         for place in range(count)
     ]
-
-
-def send(changes: Any, schema: str = SCHEMA) -> None:
-    try:
-        feed = Changefeed(load_changefeed(URI), MemorySink("first-bad"), schema)
-        feed.run(ArrowBatch(changes), 0, final=True)
-    finally:
-        sent = messages("first-bad")
-        clear("first-bad")
-    assert not sent
 
 
 def as_table(changes: list[dict[str, Any]]) -> pa.Table:
@@ -70,43 +56,6 @@ def test_of_several_columns(form: str, bad: dict[int, dict[str, Any]], place: in
     assert caught.value.context["column"] == column
     assert caught.value.context["row"]["position"] == place
     assert caught.value.remedy
-
-
-def test_of_several_batches_and_tables() -> None:
-    schema = f"{SCHEMA}; create table s.u (id bigint primary key, n tinyint)"
-    changes = [
-        change | {"schema": "s", "table": "u" if place % 2 else "t"}
-        for place, change in enumerate(rows(12, {11: {"n": 999}, 10: {"d": "x"}, 7: {"n": 200}, 4: {"name": "long"}}))
-    ]
-    for change in changes:
-        values = {name: None if value is None else str(value) for name, value in change["after"].items()}
-        change["after"] = [(name, values[name]) for name in (values if change["table"] == "t" else ("id", "n"))]
-    kind = pa.map_(pa.string(), pa.string())
-    fields = [("op", pa.string()), ("commit_ts", pa.int64()), ("schema", pa.string()), ("table", pa.string())]
-    table = pa.Table.from_pylist(changes, pa.schema([*fields, ("after", kind)]))
-    with pytest.raises(InvalidValueError) as caught:
-        send([*table.slice(0, 5).to_batches(), *table.slice(5).to_batches()], schema)
-    assert (caught.value.context["table"], caught.value.context["column"]) == ("s.u", "n")
-    assert caught.value.context["row"]["position"] == 11
-    assert caught.value.bad_rows.tables == {"s.t": 2, "s.u": 2}
-
-
-def test_operations_and_images_count_too() -> None:
-    changes = [
-        {"op": "u", "commit_ts": TS + 5, "before": GOOD, "after": GOOD | {"n": 2}},
-        {"op": "d", "commit_ts": TS + 4, "before": None, "after": None},
-        {"op": "x", "commit_ts": TS + 3, "before": GOOD, "after": None},
-        {"op": "c", "commit_ts": TS + 2, "before": None, "after": GOOD | {"n": 1000}},
-        {"op": "c", "commit_ts": -1, "before": None, "after": GOOD},
-    ]
-    for given in (changes, as_table(changes)):
-        with pytest.raises(InvalidValueError, match="-1 is not a TSO") as caught:
-            Encoder(URI, SCHEMA).encode(given)
-        assert [row.position for row in caught.value.bad_rows.first] == [4, 3, 2, 1]
-    with pytest.raises(InvalidValueError) as caught:
-        send(as_table(changes[:4]))
-    assert caught.value.context["row"]["position"] == 3
-    assert [row.error for row in caught.value.bad_rows.first] == ["InvalidValueError"] * 2 + ["MissingImageError"]
 
 
 def test_good_rows_are_read_once() -> None:

@@ -113,17 +113,6 @@ def test_the_watermark_follows_the_clock_on_every_partition(store: str, clock: l
     assert list(changefeed.reports) == [changefeed.reports[0]]
 
 
-def test_a_row_that_a_heartbeat_covers_is_late(store: str, tmp_path: Path, clock: list[int]) -> None:
-    changefeed = feed(MemorySink(store), tmp_path)
-    changefeed.run(batch(10_000), 0, final=False)
-    clock[0] = 30_000
-    changefeed.beat()
-    for process in (changefeed, feed(MemorySink(store), tmp_path)):
-        with pytest.raises(LateRowError):
-            process.run(batch(24_999), 1, final=False)
-    assert feed(MemorySink(store), tmp_path).run(batch(25_000), 1, final=False).rows == 1
-
-
 def test_the_watermark_is_recorded_before_it_is_sent(store: str, tmp_path: Path, clock: list[int]) -> None:
     sink = Failing(store)
     changefeed = feed(sink, tmp_path)

@@ -13,7 +13,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.errors import SchemaError
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.plan.table_plans import KeylessTableWarning
 from ticdc_emit.pipeline.run import Changefeed
@@ -82,13 +82,6 @@ def test_tables_with_a_handle_key_are_taken(columns: str) -> None:
     assert encoder.encode([{"op": "c", "commit_ts": TS, "after": {"a": 1, "b": 2}}]).num_rows == 1
 
 
-def test_a_unique_key_over_a_virtual_column_counts_in_the_new_architecture_only() -> None:
-    table = "create table s.log (a int not null, v int as (a + 1) virtual not null, unique key (v))"
-    with pytest.raises(SchemaError, match="force-replicate"):
-        Encoder(URI, table)
-    Encoder(URI, table, release="next")
-
-
 def test_an_encoder_of_many_tables_refuses_their_rows() -> None:
     encoder = Encoder(URI, f"{KEYED}; {KEYLESS}")
     assert encoder.encode([{"op": "c", "commit_ts": TS, "after": {"id": 1}}], table="s.t").num_rows == 1
@@ -130,48 +123,6 @@ def test_a_changefeed_of_many_leaves_their_rows_and_ddl_out_with_one_warning() -
         warnings.simplefilter("error", KeylessTableWarning)
         forced = sent(f"{KEYED}; {KEYLESS}", given, force_replicate=True)
     assert [table for table, _ in forced] == ["t", "log", "log", "t", "log"]
-
-
-def _lives() -> pa.Table:
-    return rows(
-        ("log", 1, "create table s.log (a int, b int)"),
-        ("log", 2, {"a": "1", "b": "2"}),
-        ("log", 3, "alter table s.log add unique key (a)"),
-        ("log", 4, {"a": "3", "b": "4"}),
-        ("log", 5, "alter table s.log modify a int not null"),
-        ("log", 6, {"a": "5", "b": "6"}),
-        ("t", 7, {"id": "7"}),
-    )
-
-
-@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.table_plans.KeylessTableWarning")
-def test_rows_follow_from_the_statement_on_that_brings_a_key() -> None:
-    assert sent(KEYED, _lives()) == [
-        ("log", "ALTER TABLE `s`.`log` MODIFY COLUMN `a` INT NOT NULL"),
-        ("log", "5"),
-        ("t", "7"),
-    ]
-
-
-@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.table_plans.KeylessTableWarning")
-def test_the_new_architecture_does_not_see_the_rows_of_a_table_that_began_without_a_key() -> None:
-    dropped = rows(("log", 8, "drop table s.log"))
-    expected = [("t", "7"), ("log", "DROP TABLE `s`.`log`")]
-    assert sent(KEYED, pa.concat_tables([_lives(), dropped]), release="next") == expected
-
-
-@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.table_plans.KeylessTableWarning")
-def test_drop_is_sent() -> None:
-    given = rows(("log", 1, {"a": "1", "b": "2"}), ("log", 2, "drop table s.log"))
-    assert [table for table, _ in sent(f"{KEYED}; {KEYLESS}", given)] == ["log"]
-
-
-def test_a_statement_that_takes_the_key_away_fails_the_changefeed() -> None:
-    with pytest.raises(DdlError, match="removes the table's only handle key"):
-        sent(
-            f"{KEYED}; create table s.log (a int not null, unique key k (a))",
-            rows(("log", 1, "alter table s.log drop key k")),
-        )
 
 
 def test_no_topic_is_made_for_them() -> None:

@@ -78,16 +78,6 @@ def test_a_reduced_message_can_be_too_large_itself(uri: str, option: str) -> Non
     assert len(values(plan, rows[::2])) == 2
 
 
-@pytest.mark.parametrize("uri", [CANAL, SIMPLE])
-def test_a_handle_key_alone_can_be_too_large(uri: str) -> None:
-    table = "create table test.t (id varchar(3000) primary key, v text, w varchar(20))"
-    plan = plan_of(uri, handling("handle-key-only"), limit=12_000, table=table)
-    (planned,) = plan.tables.values()
-    row = {"op": "c", "commit_ts": FIRST, "after": {"id": "<" * 2500, "v": "", "w": "w"}}
-    with pytest.raises(MessageTooLargeError):
-        encode_rows(rows_to_batch([row], planned.newest), planned, plan)
-
-
 def test_a_row_without_key_is_named_by_its_place() -> None:
     plan = plan_of(SIMPLE, limit=20_000, table="create table test.t (id int, v longtext, w varchar(20))")
     rows = [insert(0, 1), {"op": "d", "before": {"id": 1, "v": "x", "w": "w"}}, insert(2, 1), insert(3, 30_000)]

@@ -18,7 +18,6 @@ TS = 450_000_000_262_144_000
 SCHEMA = "create table s.t (id bigint not null primary key, n int not null, v varchar(9))"
 URI = "memory://nulls?protocol={}&enable-tidb-extension=true"
 GOOD, NO_KEY, NO_NUMBER = {"id": 1, "n": 1, "v": None}, {"id": None, "n": 1, "v": None}, {"id": 1, "n": None, "v": None}
-TEXTS = pa.map_(pa.string(), pa.string())
 
 
 def _change(op: str, before: Any, after: Any, step: int = 0) -> dict[str, Any]:

@@ -24,12 +24,7 @@ from ticdc_emit.errors import (
     UnknownTableError,
     UnsupportedTypeError,
 )
-from ticdc_emit.pipeline.deliver.deliver_task import (
-    RESULT_SCHEMA,
-    TaskResult,
-    read_results,
-    result_batch,
-)
+from ticdc_emit.pipeline.deliver.deliver_task import RESULT_SCHEMA, TaskResult, read_results, result_batch
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.encode.error_json import error_as_json
 from ticdc_emit.pipeline.options import RunOptions

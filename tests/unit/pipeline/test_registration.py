@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SchemaError, SharedSubjectError
+from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SharedSubjectError
 from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.protocols.avro.decoder import AvroReader
-from ticdc_emit.registry.base import MemoryRegistry, SubjectCache
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 URI = "memory://x?topic=t&protocol=avro&enable-tidb-extension=true&schema-registry=http://registry.invalid"
@@ -28,41 +28,6 @@ def delete(number: int, at: int = 0) -> dict[str, Any]:
     return {"op": "d", "commit_ts": FIRST + at, "before": {"id": number, "v": "x"}}
 
 
-def subjects(registry: MemoryRegistry) -> list[str]:
-    return [post.subject for post in registry.posts]
-
-
-def test_a_delete_needs_the_key_only() -> None:
-    registry = MemoryRegistry()
-    encoder = Encoder(URI, TABLE, registry=registry)
-    assert encoder.encode([delete(1)]).column("value").null_count == 1
-    assert subjects(registry) == ["t-key"]
-    encoder.encode([insert(1, 1), insert(2, 2)])
-    assert subjects(registry) == ["t-key", "t-value"]
-
-
-def test_a_new_version_is_registered_again() -> None:
-    registry = MemoryRegistry()
-    encoder = Encoder(URI, TABLE, registry=registry)
-    encoder.encode([insert(1)])
-    encoder.ddl("alter table test.t add column n int", FIRST + 5)
-    encoder.encode([insert(2, 9, n=3)])
-    assert [(post.subject, post.id) for post in registry.posts] == [
-        ("t-key", 1), ("t-value", 2), ("t-key", 1), ("t-value", 3),
-    ]  # fmt: skip
-    encoder.encode([insert(3, 4)])  # a row of the old version: its schemas again, as TiCDC does
-    assert [post.id for post in registry.posts[4:]] == [1, 2]
-
-
-def test_an_update_needs_no_before_image() -> None:
-    registry = MemoryRegistry()
-    message = Encoder(URI, TABLE, registry=registry).encode(
-        [{"op": "u", "commit_ts": FIRST, "after": {"id": 1, "v": None}}]
-    )
-    row: Any = AvroReader({post.id: post.schema for post in registry.posts}).read(*_only(message))
-    assert (row.op, row.after) == ("update", {"id": 1, "v": None})
-
-
 def _only(messages: pa.RecordBatch) -> tuple[bytes, bytes]:
     (row,) = messages.to_pylist()
     return row["key"], row["value"]
@@ -76,12 +41,6 @@ def test_a_refusal_names_subject_table_and_version() -> None:
     assert caught.value.version == encoder.catalog.table("test", "t").version
 
 
-def test_names_that_collide_are_no_schema() -> None:
-    encoder = Encoder(URI, "create table test.t (id int primary key, `a-b` int, a_b int)", registry=MemoryRegistry())
-    with pytest.raises(SchemaError, match="two fields"):
-        encoder.encode([{"op": "c", "commit_ts": FIRST, "after": {"id": 1, "a-b": 1, "a_b": 2}}])
-
-
 def test_nothing_is_encoded_without_headers() -> None:
     encoder = Encoder(URI, TABLE, registry=MemoryRegistry())
     table = encoder.plan.table("test", "t")
@@ -89,15 +48,6 @@ def test_nothing_is_encoded_without_headers() -> None:
     batch = pa.record_batch({"op": ["c"], "commit_ts": pa.array([FIRST], pa.uint64()), "after": image})
     with pytest.raises(RegistryError, match="not registered"):
         encode_rows(batch, table, encoder.plan)
-
-
-def test_tables_of_one_version_share_a_subject_only_with_equal_fields() -> None:
-    cache = SubjectCache(MemoryRegistry())
-    schema = '{"type":"record","name":"NAME","fields":[{"name":"id","type":"int"}]}'
-    first = cache.header("t-value", 7, schema.replace("NAME", "a"))
-    assert cache.header("t-value", 7, schema.replace("NAME", "b")) == first
-    with pytest.raises(SharedSubjectError, match="t-value"):
-        cache.header("t-value", 7, schema.replace("id", "other"))
 
 
 RENAMED = "create table test.one (id int primary key, v int); create table test.other (id int primary key)"
@@ -130,16 +80,6 @@ def test_behind_a_rename_inserts_are_sent_in_the_schema_of_the_old_name() -> Non
     message = _only(encoder.encode([_change("d", before=row)], table="test.two"))
     event: Any = AvroReader({post.id: post.schema for post in registry.posts}).read(*message)
     assert event.op == "delete"
-
-
-def test_a_message_without_previous_row_takes_any_name() -> None:
-    catalog, registry = catalog_from_sql(RENAMED, renamed_schema="as-created"), MemoryRegistry()
-    catalog.apply("rename table test.one to test.two", commit_ts=FIRST + 1)
-    encoder = Encoder(URI, catalog, release="next", registry=registry)
-    row = {"id": 1, "v": 2}
-    encoder.encode([_change("c", FIRST, after=row)], table="test.one")
-    encoder.encode([_change("u", before=row, after={"id": 1, "v": 3})], table="test.two")
-    assert len(registry.posts) == 2
 
 
 def test_a_rename_of_one_table_says_what_happened_and_its_remedies_help() -> None:

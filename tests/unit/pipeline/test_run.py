@@ -74,15 +74,6 @@ def test_a_batch_may_end_after_its_last_row(store: str, tmp_path: Path) -> None:
     assert [feed(store, tmp_path).complete_before(each) for each in (0, 1, 2)] == [-1, tso(15_000), tso(15_000)]
 
 
-def test_finish_in_a_new_process_covers_what_the_old_one_sent(store: str, tmp_path: Path) -> None:
-    feed(store, tmp_path, allowed_lateness=5).run(batch(10_000, 20_000), 0, final=False)
-    assert watermarks(store) == [tso(15_000) - 1]
-    report = feed(store, tmp_path, allowed_lateness=5).finish()
-    assert report is not None
-    assert (report.batch_id, report.watermark, report.messages) == (0, tso(20_000), 1)
-    assert watermarks(store)[-1] == tso(20_000)
-
-
 def test_finish_covers_earlier_batches_after_a_restart_with_a_smaller_one(store: str, tmp_path: Path) -> None:
     feed(store, tmp_path, allowed_lateness=5).run(batch(10_000, 20_000), 0, final=False)
     resumed = feed(store, tmp_path, allowed_lateness=5)
@@ -111,12 +102,6 @@ def test_an_empty_last_batch_sends_the_last_watermark(
     replayed = feed(store, tmp_path).run(empty, 1, final=True)
     assert replayed.watermark == tso(10)
     assert watermarks(store) == [tso(10) - 1, tso(10), tso(10)]
-
-
-def test_a_smaller_last_batch_sends_the_watermark_of_all(store: str) -> None:
-    changefeed = feed(store, allowed_lateness=5)
-    changefeed.run(batch(20_000), 0, final=False)
-    assert changefeed.run(batch(16_000), 1, final=True).watermark == tso(20_000)
 
 
 @pytest.mark.parametrize(("interval", "marks"), [(0, []), (1, [2_000, 3_000, 4_000, 5_000])])
@@ -158,19 +143,6 @@ def test_finish_waits_for_a_batch_that_was_begun(store: str, tmp_path: Path) -> 
         changefeed.finish()
     assert refused.value.batch_id == 1
     assert watermarks(store) == [tso(10) - 1]
-
-
-def test_records_from_before_the_greatest_commit_ts_was_kept_still_load(store: str, tmp_path: Path) -> None:
-    feed(store, tmp_path).run(batch(10), 0, final=False)
-    path = tmp_path / "batch-0.json"
-    record = json.loads(path.read_text())
-    del record["max_commit_ts"], record["end_max_commit_ts"], record["crc32"]
-    path.write_text(json.dumps(record))
-    resumed = feed(store, tmp_path)
-    resumed.run(batch(20), 1, final=False)
-    report = resumed.finish()
-    assert report is not None
-    assert report.watermark == tso(20)
 
 
 @pytest.mark.parametrize("option", ["allowed_lateness", "watermark_interval"])

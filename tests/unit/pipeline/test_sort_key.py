@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -14,13 +13,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit import Encoder
-from ticdc_emit.pipeline.arrange.sort_key import (
-    commit_stamps,
-    key_values,
-    order_keys,
-    order_of,
-    with_ranks,
-)
+from ticdc_emit.pipeline.arrange.sort_key import commit_stamps, key_values, order_keys, order_of, with_ranks
 from ticdc_emit.pipeline.arrange.transactions import ranks, with_whole_numbers
 from ticdc_emit.pipeline.plan.table_plans import TablePlan
 
@@ -31,7 +24,6 @@ def planned(columns: str) -> TablePlan:
 
 
 ID = pa.struct([("id", pa.int32())])
-TEXTS = pa.map_(pa.string(), pa.string())
 KEYED = planned("id int primary key, v varchar(9)")
 KEYLESS = planned("a int, b varchar(9)")
 
@@ -150,19 +142,6 @@ def test_the_sections_of_a_key() -> None:
 
     assert with_ranks(flat, np.array([1, 2])).to_pylist() == keys.to_pylist()
     assert key_values(keys[0].as_py(), KEYED.newest) == {"id": 1}
-
-
-def test_a_decimal_keeps_every_digit() -> None:
-    table = planned("id decimal(65,30) primary key")
-    value = Decimal("-" + "9" * 35 + "." + "1" * 30)
-    rows = pa.record_batch(
-        {
-            "op": ["c"],
-            "commit_ts": pa.array([1], pa.uint64()),
-            "after": pa.array([{"id": value}], pa.struct([("id", pa.decimal256(65, 30))])),
-        }
-    )
-    assert key_values(keys_of(rows, table)[0].as_py(), table.newest) == {"id": value}
 
 
 @given(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -195,18 +193,3 @@ def test_the_last_writer_counts_and_the_one_before_is_refused(root: str, leaves:
         second.save(BatchState(1))
         assert second.load(1) == BatchState(1)
     assert FsspecStateStore(root).claim()
-
-
-def test_a_writer_that_was_killed_is_followed_at_once(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sys\n"
-        "from ticdc_emit.pipeline.state import BatchState\n"
-        "from ticdc_emit.pipeline.state_store import FsspecStateStore\n"
-        "FsspecStateStore(sys.argv[1]).save(BatchState(0))\n"
-        "os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
-    store = FsspecStateStore(str(tmp_path))
-    assert store.load(0) == BatchState(0)
-    store.save(BatchState(1))
-    assert store.load(1) == BatchState(1)

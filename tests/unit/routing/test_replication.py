@@ -44,31 +44,6 @@ CREATE = "create table {} (id int primary key, v int)"
 
 
 @pytest.mark.parametrize("release", LINEAGES)
-def test_rules_keep_tables_and_the_database_that_they_name(release: str) -> None:
-    feed = Feed(release, {"rules": ["d.a"]})
-    assert feed.run("create database d", "create database e", CREATE.format("d.a"), CREATE.format("d.b")) == [
-        "sent",
-        "discarded",
-        "sent",
-        "discarded",
-    ]
-    assert feed.replication.filtered_ddl == {"rules": 2}
-
-
-@pytest.mark.parametrize("release", LINEAGES)
-def test_a_rename_out_is_sent_and_a_rename_in_fails(release: str) -> None:
-    feed = Feed(release, KEEP)
-    assert feed.run(CREATE.format("keep1"), "rename table keep1 to gone1", "rename table gone1 to gone2") == [
-        "sent",
-        "sent",
-        "discarded",
-    ]
-    with pytest.raises(DdlError, match="old name") as caught:
-        feed.run("rename table gone2 to keep2")
-    assert caught.value.code == "CDC:ErrSyncRenameTableFailed"
-
-
-@pytest.mark.parametrize("release", LINEAGES)
 def test_of_several_renames_the_parts_that_are_in_are_sent(release: str) -> None:
     feed = Feed(release, KEEP)
     feed.run(CREATE.format("keep1"), CREATE.format("other1"), CREATE.format("keep2"))
@@ -140,15 +115,6 @@ def test_tables_without_a_key() -> None:
     assert feed.left_out("t") == []
 
 
-@pytest.mark.parametrize(
-    ("key", "result"),
-    [("v int as (id) virtual not null, unique key (v)", "sent"), ("unique key ((id + 1))", "discarded")],
-)
-def test_a_key_over_virtual_columns_makes_next_replicate_a_table(key: str, result: str) -> None:
-    assert Feed("classic", {}).run(f"create table t (id int not null, {key})") == ["discarded"]
-    assert Feed("next", {}).run(f"create table t (id int not null, {key})") == [result]
-
-
 def test_a_table_of_next_that_got_its_key_later_is_replicated_once_it_is_made_anew() -> None:
     feed = Feed("next", {})
     assert feed.run("create table t (id int, v int)", "alter table t add primary key (id)") == ["discarded"] * 2
@@ -191,23 +157,6 @@ def test_exchange_partition_under_rules() -> None:
             assert feed.run(exchange) == [classic]
 
 
-@pytest.mark.parametrize("release", LINEAGES)
-def test_event_filters_ignore_by_type_by_text_and_by_the_old_name(release: str) -> None:
-    rule = {"matcher": ["test.a"], "ignore-event": ["alter table"], "ignore-sql": ["^drop table"]}
-    feed = Feed(release, {"event-filters": [rule]})
-    assert feed.run(
-        *(CREATE.format("a"), "alter table a add column w int", "truncate table a", "rename table a to b"),
-        *("rename table b to a", "drop table a"),
-    ) == ["sent", "ignored", "sent", "ignored", "sent", "ignored"]
-    assert feed.replication.filtered_ddl["event-filters[0].ignore-event"] == 2
-
-
-def test_matchers_mind_case_in_classic_only() -> None:
-    rules = {"event-filters": [{"matcher": ["TEST.*"], "ignore-event": ["create table"]}]}
-    assert Feed("classic", rules).run(CREATE.format("a")) == ["sent"]
-    assert Feed("next", rules).run(CREATE.format("a")) == ["ignored"]
-
-
 def test_a_bad_pattern_drops_the_rule_or_is_refused() -> None:
     rules = {"event-filters": [{"matcher": ["*.*"], "ignore-sql": ["(x"], "ignore-event": ["create table"]}]}
     assert Feed("classic", rules).run(CREATE.format("a")) == ["sent"]
@@ -222,23 +171,6 @@ def test_foreign_keys_and_event_filters() -> None:
     assert Feed("classic", rules).run(*statements) == ["sent"] * 3
     with pytest.raises(DdlError, match="foreign key"):
         Feed("next", rules).run(*statements)
-
-
-def test_in_bdr_mode_classic_sends_the_primarys_ddl() -> None:
-    option = {"bdr-mode": True}
-    assert Feed("classic", {}, **option).run(CREATE.format("a")) == ["ignored"]
-    assert Feed("classic", {}, **option).run(CREATE.format("a"), bdr_role="primary") == ["sent"]
-    assert Feed("next", {}, **option).run(CREATE.format("a")) == ["sent"]
-
-
-@pytest.mark.parametrize("release", LINEAGES)
-def test_kinds_that_never_leave_and_system_databases(release: str) -> None:
-    feed = Feed(release, {})
-    assert feed.run(
-        *(CREATE.format("a"), "alter table a cache", "create database tidb_cdc"),
-        *("create masking policy p on a (id) as id", "alter table a disable masking policy p"),
-    ) == ["sent", *["discarded"] * 4]
-    assert [since for since, _ in feed.replication.histories(feed.catalog.histories())[0]["test", "a"]] == [10]
 
 
 @pytest.mark.parametrize(
@@ -256,13 +188,6 @@ def test_names_of_events(release: str, event: str, is_refused: bool) -> None:
             Feed(release, rules)
     else:
         Feed(release, rules)
-
-
-@pytest.mark.parametrize("release", LINEAGES)
-def test_a_table_that_comes_back_is_sent_again(release: str) -> None:
-    feed = Feed(release, {})
-    assert feed.run(CREATE.format("a"), "drop table a", "recover table a") == ["sent"] * 3
-    assert feed.left_out("a") == []
 
 
 @pytest.mark.parametrize("release", LINEAGES)
@@ -291,16 +216,6 @@ def test_classic_is_refused_behind_an_exchange_partition_that_rules_discard() ->
     with pytest.raises(DdlError, match="rows after a discarded EXCHANGE PARTITION are not supported") as refused:
         feed.run("alter table d.p exchange partition p0 with table test.n")
     assert refused.value.table == "d.p"
-
-
-def test_next_takes_the_old_name_of_a_rename_as_it_is_written() -> None:
-    rules = {"rules": ["test.Keep", "test.b"]}
-    feed = Feed("next", rules, CREATE.format("Keep"), **{"case-sensitive": True})
-    with pytest.raises(DdlError, match="old name"):
-        feed.run("rename table KEEP to b")
-    assert Feed("next", rules, CREATE.format("Keep"), **{"case-sensitive": True}).run("rename table Keep to b") == [
-        "sent"
-    ]
 
 
 @pytest.mark.parametrize(("release", "result"), [("classic-8.5.3", "discarded"), ("classic-8.5.4", "sent")])
@@ -340,14 +255,6 @@ def test_older_releases_apply_the_ddl_of_an_ignored_transaction(release: str) ->
     assert not feed.left_out("keep2")
     with pytest.raises(DdlError, match="whose creation it discarded"):
         Feed("classic-8.5.4", {"ignore-txn-start-ts": [9]}).run(statements[0], "alter table keep1 add column w int")
-
-
-@pytest.mark.parametrize("release", ["classic-8.1.2", "classic-8.5.0", "classic-8.5.1"])
-def test_the_name_by_which_an_event_filter_finds_a_rename(release: str) -> None:
-    by_new_name = {"matcher": ["test.new"], "ignore-event": ["rename table"]}
-    feed = Feed(release, {"event-filters": [by_new_name]})
-    result = "sent" if release == "classic-8.5.1" else "ignored"
-    assert feed.run(CREATE.format("old"), "rename table old to new") == ["sent", result]
 
 
 def test_in_7_5_event_filters_know_statements_only() -> None:
@@ -403,10 +310,3 @@ def test_older_releases_send_the_truncation_of_a_table_without_a_key(release: st
     statements = "create table a (v int)", "truncate table a", "alter table a add column w int", "drop table a"
     assert feed.run(*statements) == ["discarded", result, "discarded", "sent"]
     assert feed.left_out("a")[0][2] == "no handle key"
-
-
-@pytest.mark.parametrize(("release", "result"), [("classic-7.5.7", "ignored"), ("classic-8.1.2", "sent")])
-def test_in_bdr_mode_older_releases_send_no_ddl(release: str, result: str) -> None:
-    feed = Feed(release, {}, **{"bdr-mode": True})
-    assert feed.run(CREATE.format("a"), bdr_role="primary") == [result]
-    assert feed.run(CREATE.format("b"), bdr_role="secondary") == ["ignored"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 
 import pytest
 
@@ -18,7 +17,6 @@ from ticdc_emit.schema.model import TableInfo
 COLUMNS = (
     "create table test.t (Id int, v int as (Id) virtual, a int, b int, primary key (Id), unique uk (b, a), key k (v))"
 )
-KEYLESS = "create table test.t (a int, unique u (a))"
 
 
 def table(sql: str = COLUMNS) -> TableInfo:
@@ -50,62 +48,12 @@ def test_kinds_in_any_case(text: str, kind: str, by_value: bool, caplog: pytest.
     assert not caplog.records
 
 
-def test_an_unknown_rule_spreads_by_table() -> None:
-    assert PartitionRule.of(DispatchRule(("*.*",), partition="some-key")).kind == "table"
-
-
-@pytest.mark.parametrize("rule", [PartitionRule(), PartitionRule("ts"), PartitionRule("columns")])
-def test_rules_that_hash_no_value(rule: PartitionRule) -> None:
-    assert named(rule, CLASSIC) == []
-
-
-def test_index_value_hashes_the_handle_key() -> None:
-    assert named(PartitionRule("index-value"), CLASSIC) == [("Id", "Id")]
-    assert named(PartitionRule("index-value"), NEXT, table(KEYLESS)) == []
-
-
-def test_behind_a_virtual_column_classic_hashes_another_one() -> None:
-    by_columns = PartitionRule("columns", columns=("ID", "a"))
-    assert named(by_columns, NEXT) == [("Id", "Id"), ("a", "a")]
-    # "a" stands third in the table, where a row without "v" has "b"
-    assert named(by_columns, CLASSIC) == [("Id", "Id"), ("b", "b")]
-    by_index = PartitionRule("index-value", index="K")
-    assert named(by_index, CLASSIC) == [("v", "a")]  # the index's name with another column's value
-
-
 def test_beyond_the_end_of_the_row_classic_refuses_where_ticdc_crashes() -> None:
     rule = PartitionRule("index-value", index="UK")
     assert named(rule, NEXT) == [("b", "b"), ("a", "a")]
     with pytest.raises(DispatcherError, match="offset 3 of the table, and a row has 3 values") as refused:
         named(rule, CLASSIC)
     assert refused.value.code == "CDC:ErrDispatcherFailed"
-
-
-@pytest.mark.parametrize("release", [CLASSIC, NEXT], ids=["classic", "next"])
-@pytest.mark.parametrize(
-    ("rule", "text"),
-    [
-        (
-            PartitionRule("columns", columns=("a", "Nope")),
-            "columns not found when dispatch event, table: t, columns: [a Nope], column: nope",
-        ),
-        (
-            PartitionRule("columns", columns=("V", "nope")),
-            "found virtual generated columns when dispatch event, table: t, columns: [V nope] column: v",
-        ),
-        (PartitionRule("index-value", index="Nope"), "index not found when dispatch event, table: t, index: Nope"),
-        # the integer primary key is the row's handle, no index
-        (
-            PartitionRule("index-value", index="primary"),
-            "index not found when dispatch event, table: t, index: primary",
-        ),
-    ],
-)
-def test_refusals_have_the_text_of_ticdc(rule: PartitionRule, text: str, release: Release) -> None:
-    with pytest.raises(DispatcherError) as refused:
-        named(rule, release)
-    assert refused.value.message == f"[CDC:ErrDispatcherFailed]{text}"
-    assert refused.value.table == "test.t"
 
 
 def test_next_hashes_nothing_of_a_virtual_column() -> None:
@@ -115,16 +63,6 @@ def test_next_hashes_nothing_of_a_virtual_column() -> None:
     )
     assert named(PartitionRule("index-value", index="uk"), NEXT, mixed) == [("a", "a")]
     assert named(PartitionRule("index-value", index="e"), NEXT, mixed) == []  # an expression is a hidden virtual column
-
-
-def test_columns_that_a_selector_drops_are_hashed_in_next_only() -> None:
-    dropped = replace(table("create table test.t (id int primary key, a int, b int)"), selected=frozenset({"a"}))
-    for rule, whole in (
-        (PartitionRule("index-value"), [("id", "id")]),
-        (PartitionRule("columns", columns=("a", "b")), [("a", "a"), ("b", "b")]),
-    ):
-        assert named(rule, NEXT, dropped) == whole
-        assert named(rule, CLASSIC, dropped) == [pair for pair in whole if pair[0] == "a"]
 
 
 def test_what_ticdc_verifies_when_a_changefeed_is_made() -> None:

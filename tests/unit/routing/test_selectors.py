@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from ticdc_emit.config import load_changefeed
@@ -34,41 +32,6 @@ def selectors(*entries: tuple[str, list[str]], case_sensitive: bool = False) -> 
 
 def names(columns: tuple[Column, ...]) -> list[str]:
     return [column.name for column in columns]
-
-
-def test_the_columns_that_are_left() -> None:
-    chosen = selectors(("TEST.*", ["*", "!B", "!V"]))
-    left = chosen.select(table())
-    assert left.selected == {"id", "u", "a"}
-    assert names(left.data_columns) == ["id", "u", "a"]
-    assert names(left.row_columns) == ["id", "u", "a", "b"]
-    assert names(left.columns) == ["id", "u", "a", "v", "b"]
-    assert pickle.loads(pickle.dumps(chosen)).select(table()) == left
-
-
-def test_keys_are_chosen_before_columns_are_dropped() -> None:
-    left = selectors(("test.t", ["u", "a"])).select(table())
-    assert names(left.primary_key) == names(left.handle_key) == []
-    assert names(left.whole_primary_key) == names(left.whole_handle_key) == names(left.order_columns) == ["id"]
-    pair = selectors(("test.t", ["*", "!x"])).select(
-        table("create table test.t (x int, y int, z int not null unique, primary key (x, y))")
-    )
-    assert names(pair.handle_key) == names(pair.primary_key) == ["y"]
-    assert names(pair.order_columns) == ["x", "y"]
-
-
-def test_the_same_table_where_nothing_is_dropped() -> None:
-    info = table()
-    assert selectors(("other.*", ["id"])).select(info) is info
-    assert selectors(("test.*", ["!a", "*"])).select(info) is info
-    assert ColumnSelectors().select(info) is info
-
-
-def test_the_first_selector_that_matches_serves_a_table() -> None:
-    chosen = selectors(("test.x", ["id"]), ("test.t", ["id", "a"]), ("test.*", ["id", "b"]))
-    assert chosen.select(table()).selected == {"id", "a"}
-    strict = selectors(("test.t", ["id", "a"]), ("test.*", ["id", "b"]), case_sensitive=True)
-    assert strict.select(table()).selected == {"id", "b"}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from ticdc_emit.config import NEXT, ChangefeedConfig, load_changefeed
+from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.errors import ConfigError, UnknownTopicError
 from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.topics import Router
@@ -33,25 +33,6 @@ ROUTED = Router.of(
 )
 
 
-@pytest.mark.parametrize(
-    ("schema", "table", "topic", "kind"),
-    [
-        ("Sales", "orders", "Sales_orders", "index-value"),
-        ("sales", "TMP1", "rest", "table"),
-        ("logs", "x", "default", "ts"),
-        ("test", "sales", "default", "table"),
-    ],
-)
-def test_the_first_dispatcher_that_matches_decides(schema: str, table: str, topic: str, kind: str) -> None:
-    assert ROUTED.topic(schema, table) == topic
-    assert ROUTED.rule(schema, table).kind == kind
-
-
-def test_names_are_matched_in_any_case_unless_told() -> None:
-    strict = Router.of(changefeed({"matcher": ["Test.*"], "topic": "x"}, case_sensitive=True), {})
-    assert (strict.topic("Test", "t"), strict.topic("test", "t")) == ("x", "default")
-
-
 def test_every_rule_is_checked_at_once() -> None:
     with pytest.raises(ConfigError, match="ErrFilterRuleInvalid"):
         Router.of(changefeed({"matcher": ["*.*"]}, {"matcher": ["test"]}), {})
@@ -69,25 +50,6 @@ def ddl(action: str, schema: str, table: str, before: tuple[str, str] | None = N
     return DdlEvent("", action, schema, table, None, None if before is None else TableInfo(*before, 1, ()))
 
 
-def test_ddl_goes_to_the_topic_of_the_table_before_it() -> None:
-    assert ROUTED.ddl_topic(ddl("create table", "sales", "tmp")) == "rest"
-    assert ROUTED.ddl_topic(ddl("rename table", "test", "t", ("Sales", "orders"))) == "Sales_orders"
-    assert ROUTED.ddl_topic(ddl("drop schema", "sales", "")) == "default"
-
-
-def test_exchange_partition_goes_to_either_table_by_release() -> None:
-    rule = {"matcher": ["*.*"], "topic": "{table}"}
-    event = ddl("exchange partition", "d", "parted", ("d", "normal"))
-    event = replace(event, table_info=TableInfo("d", "parted", 2, ()))
-    renamed = ddl("rename table", "d", "new", ("d", "old"))
-    classic = Router.of(changefeed(rule), {})
-    following = Router.of(replace(changefeed(rule), release=NEXT), {})
-    assert [router.ddl_topic(event) for router in (classic, following)] == ["normal", "parted"]
-    named = replace(event, table="normal")  # as the schema store names the event
-    assert following.ddl_topic(named) == "parted"
-    assert [router.ddl_topic(renamed) for router in (classic, following)] == ["old", "old"]
-
-
 def test_ddl_goes_to_partition_0_or_everywhere() -> None:
     made = ddl("create database", "d", "")
     assert replace(ROUTER, ddl_everywhere=False).ddl_targets(made) == (("default", 0),)
@@ -95,10 +57,6 @@ def test_ddl_goes_to_partition_0_or_everywhere() -> None:
     event = ddl("drop table", "sales", "tmp")
     assert replace(ROUTED, ddl_everywhere=False).ddl_targets(event) == (("rest", 0),)
     assert ROUTED.ddl_targets(event) == (("rest", 0), ("rest", 1), ("rest", 2))
-
-
-def test_the_targets_of_a_topic_are_its_partitions() -> None:
-    assert ROUTER.targets("default") == tuple(("default", partition) for partition in range(16))
 
 
 def test_a_topic_without_a_partition_count_is_named() -> None:
@@ -117,3 +75,12 @@ def test_ten_thousand_tables_are_routed_in_no_time() -> None:
     start = time.process_time()
     assert {ROUTED.topic("sales", f"t{number}") for number in range(10_000)} == {f"sales_t{n}" for n in range(10_000)}
     assert time.process_time() - start < 1
+
+
+def test_of_files_every_table_is_a_topic_of_its_own() -> None:
+    router = Router.of(load_changefeed("s3://b?protocol=csv"), {})
+    assert [router.topic(*name) for name in (("a", "b"), ("a", "b.c"), ("a.b", "c"))] == [
+        "a.b",
+        "`a`.`b.c`",
+        "`a.b`.`c`",
+    ]

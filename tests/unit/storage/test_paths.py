@@ -5,36 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit.errors import DeliveryError, SchemaError
-from ticdc_emit.storage.paths import FileNames, SchemaFile, joined
-
-
-@pytest.mark.parametrize(
-    ("names", "path"),
-    [
-        (("shop", "orders", "7", "", "2024-05-06"), "shop/orders/7/2024-05-06"),
-        (("a", "b/c"), "a/b/c"),
-        (("a//b", "./c"), "a/b/c"),
-        (("a", "x/../y"), "a/y"),
-        (("订单 %20", "t"), "订单 %20/t"),
-        (("/a", "b"), "a/b"),
-    ],
-)
-def test_names_are_joined_and_cleaned(names: tuple[str, ...], path: str) -> None:
-    assert joined(*names) == path
+from ticdc_emit.storage.paths import FileNames, joined
 
 
 @pytest.mark.parametrize("names", [("..",), ("..", "t"), ("a", "../../b")])
 def test_no_name_leaves_the_folder(names: tuple[str, ...]) -> None:
     with pytest.raises(SchemaError, match="leads out of the folder"):
         joined(*names)
-
-
-def test_schema_files() -> None:
-    path = SchemaFile(450253245302439944, 643427229).path("shop/orders")
-    assert path == "shop/orders/meta/schema_450253245302439944_0643427229.json"
-    assert SchemaFile.parse(path) == SchemaFile(450253245302439944, 643427229)
-    assert SchemaFile.parse("shop/orders/meta/CDC.index") is None
-    assert SchemaFile.parse("shop/orders/meta/schema_1_1.json") is None
 
 
 @pytest.mark.parametrize("dispatcher", ["", "1197"])
