@@ -1,15 +1,14 @@
-"""A stream under observation: reports by kind, callbacks, and Spark's progress beside the report of each batch."""
+"""A stream under observation: its reports, and Spark's progress beside the report of each batch."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_history import FIRST_TSO, SCHEMA, tso
+from spark_history import tso
 from spark_session import ON_CONNECT
 
 from ticdc_emit.delivery.files import read_files
@@ -22,55 +21,25 @@ pytestmark = pytest.mark.spark
 URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=4"
 
 
-def test_a_report_counts_messages_by_kind(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    seen: list[RunReport] = []
-
-    def broken(report: RunReport) -> None:
-        raise RuntimeError("the callback's own trouble")
-
-    ddl = [
-        (FIRST_TSO + 20 * 26214400 + 1, "create table test.early (id int primary key)"),
-        (tso(10_000), "create table test.later (id int primary key)"),
-    ]
-    sink = TicdcSink(
-        f"jsonl://{tmp_path}?{URI}",
-        SCHEMA,
-        table="test.account",
-        ddl=ddl,
-        watermark_interval=1,
-        on_report=[broken, seen.append, log_report],
-    )
-    report = sink.write(changes(30))
-    assert seen == [report] == sink.reports
-    texts = [message.value or b"" for message in read_files(tmp_path)]
-    ddls = sum(b'"isDdl":true' in text for text in texts)
-    marks = sum(b"TIDB_WATERMARK" in text for text in texts)
-    assert report.messages_by_kind == {"rows": 70, "ddl": ddls, "watermark": marks, "bootstrap": 0}
-    assert (report.messages, report.rows, report.ddl_events, report.claims) == (len(texts), 70, 2, 0)
-    assert ddls >= 2
-    assert marks > 4
-    assert sum(count.messages for count in report.delivery.per_partition.values()) == len(texts)
-    assert report.bytes == sum(len(message.key or b"") + len(message.value or b"") for message in read_files(tmp_path))
-    assert (report.lag_ms, report.wall_lag_ms) == (0, None)
-    assert sink.total.rows == 70
-
-
 def test_bootstraps_claims_and_the_wall_clock_are_reported(spark: Any, tmp_path: Path) -> None:
     large = {
         "large-message-handle-option": "claim-check",
         "claim-check-storage-uri": f"file://{tmp_path}/claims",
     }
+    seen: list[RunReport] = []
     sink = TicdcSink(
         f"jsonl://{tmp_path}/out?protocol=simple&max-message-bytes=1500&partition-num=2",
         "create table test.t (id int primary key, v varchar(4000))",
         changefeed={"sink": {"kafka-config": {"large-message-handle": large}}},
         clock="wall",
         allowed_lateness=2,
+        on_report=[seen.append, log_report],
     )
     rows = [("c", tso(n), (n, "a" * (3_000 if n < 2 else 3))) for n in range(6)]
     frame = spark.createDataFrame(rows, "op string, commit_ts long, after struct<id:int,v:string>")
     sink(frame, 0)
-    (report,) = sink.reports
+    (report,) = seen
+    assert sink.reports == seen
     assert report.claims == len(list((tmp_path / "claims").iterdir())) == 2
     assert report.messages_by_kind["rows"] == 6
     assert report.messages_by_kind["bootstrap"] >= 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -297,15 +296,3 @@ def test_what_cannot_be_replayed_is_said_before_anything_is_sent(spark: Any, run
     timeless = snapshot_inserts(log.selectExpr("id", "driver", "fare", "cast(null as timestamp) as at"), "at")
     with pytest.raises(InvalidValueError, match="11 rows without a commit time"):
         run({"city.rides": timeless}, RIDES, slice=HOUR)
-
-
-@pytest.mark.slow
-def test_the_snippet_of_the_page_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")
-    code, *_ = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    clear("city")
-    exec(compile(code, "replay.md", "exec"), {"__name__": "replay.md"})
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("5 {'rows': 5, 'ddl': 1,")
-    kinds = [kind for line in printed[1:] for kind in re.findall(r'"type":"(\w+)"', line) if kind != "TIDB_WATERMARK"]
-    assert kinds == ["INSERT", "INSERT", "UPDATE", "UPDATE", "ALTER", "UPDATE"]
