@@ -116,31 +116,4 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-_HOMES = {
-    name: home
-    for home, names in {
-        "config": "ChangefeedConfig load_changefeed",
-        "consume": "ReferenceConsumer reader_for verify",
-        "delivery": "KafkaSink Message messages to_messages",
-        "encoder": "Encoder",
-        "errors": "TicdcEmitError",
-        "pipeline.plan.ddl": "restore_ddl",
-        "pipeline.report": "RunReport",
-        "registry": "MemoryRegistry",
-        "schema.catalog": "Catalog catalog_from_sql",
-        "schema.frames": "table_of table_sql",
-        "schema.scripts": "schema_sql",
-        "spark": "TicdcSink local_session",
-        "strategies": "changefeeds histories",
-        "testing": "EmbeddedKafka EmbeddedRegistry MemoryTopics",
-        "traffic": "History",
-        "traffic.generate": "generate generate_arrow generate_stream",
-        "traffic.replay": "backfilled from_changes from_operations from_snapshots from_validity "
-        "read_changes read_ddl read_source replay send_new_versions snapshot_diff "
-        "snapshot_inserts table_ddl versions_of",
-        "traffic.scenarios": "file_scenario file_scenarios scenario scenarios",
-    }.items()
-    for name in names.split()
-}
-
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy(__name__)

@@ -1,32 +1,34 @@
 """What a package offers under its own name: names that are imported when they are first used.
 
-In: a package's table of names and the modules that hold them. Out: the module functions ``__getattr__`` and ``__dir__``
-(PEP 562).
+In: a package that imports its names for type checkers only. Out: the module functions ``__getattr__`` and ``__dir__``
+(PEP 562), which find the modules of the names in these imports.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 
-def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package that imports ``homes`` when they are first used.
+def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package; ``dir()`` lists its ``__all__``."""
 
-    ``homes``: the module of each name, relative to the package (``"sink"``) or absolute (``"ticdc_emit.errors"``);
-    a module without a name of its own is given as ``"."``. ``dir()`` lists the package's ``__all__``.
-    """
+    @cache
+    def homes() -> dict[str, str]:
+        tree = ast.parse(sys.modules[package].__loader__.get_source(package))  # type: ignore[union-attr]
+        imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+        return {name.name: str(node.module) for node in imports for name in node.names}
 
     def get(name: str) -> Any:
-        home = homes.get(name)
-        if home is None:
+        module = sys.modules[package]
+        if name not in module.__all__:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if home == ".":
-            return import_module(f"{package}.{name}")
-        value = getattr(import_module(home if home.startswith("ticdc_emit.") else f"{package}.{home}"), name)
-        setattr(sys.modules[package], name, value)
+        value = getattr(import_module(homes()[name]), name)
+        setattr(module, name, value)
         return value
 
     def listed() -> list[str]:

@@ -73,9 +73,7 @@ def test_a_catalog_needs_no_pyarrow() -> None:
 def test_dir_lists_the_public_names() -> None:
     public = [name for name in dir(ticdc_emit) if not name.startswith("__")]
     assert public == sorted(ticdc_emit.__all__)
-    for name in public:
-        home = importlib.import_module(f"ticdc_emit.{ticdc_emit._HOMES[name]}")
-        assert getattr(ticdc_emit, name) is getattr(home, name)
+    assert all(getattr(ticdc_emit, name).__module__.startswith("ticdc_emit.") for name in public)
     with pytest.raises(AttributeError, match="has no attribute 'Encodr'"):
         _ = ticdc_emit.Encodr
 

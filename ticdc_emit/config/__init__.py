@@ -60,18 +60,4 @@ __all__ = [
     "mask_uri",
 ]
 
-_HOMES = {
-    **dict.fromkeys(("ChangefeedConfig", "ColumnSelector", "DispatchRule", "Integrity"), "changefeed"),
-    **dict.fromkeys(("CodecConfig", "GlueSchemaRegistry", "LargeMessageHandle"), "codec"),
-    **dict.fromkeys(("EventFilter", "FilterConfig"), "filters"),
-    **dict.fromkeys(("DEFAULT_MAX_MESSAGE_BYTES", "DEFAULT_PARTITION_NUM", "KafkaConfig", "TlsConfig"), "kafka"),
-    **dict.fromkeys(("GssapiConfig", "OAuthConfig", "SaslConfig"), "kafka"),
-    **dict.fromkeys(("CLASSIC", "NEXT", "RELEASES", "Release"), "releases"),
-    **dict.fromkeys(("Secret", "mask_text", "mask_uri"), "secrets"),
-    "ConfigWarning": "document",
-    "Protocol": "protocols",
-    "SinkUri": "uri",
-    "load_changefeed": "load",
-}
-
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy(__name__)

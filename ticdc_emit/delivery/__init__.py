@@ -46,15 +46,4 @@ __all__ = [
     "to_messages",
 ]
 
-_HOMES = dict.fromkeys(__all__, "base") | {
-    "ClaimStore": "claims",
-    "FileSink": "files",
-    "KafkaSink": "kafka",
-    "StdoutSink": "stdout",
-    "MemorySink": "memory",
-    "messages": "memory",
-    "read_files": "files",
-    "sink_for": "sinks",
-}
-
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy(__name__)

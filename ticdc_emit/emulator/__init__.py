@@ -16,12 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ControlServer", "Emulator", "PartitionSent", "Sent", "TrafficState"]
 
-_HOMES = {
-    "ControlServer": "server",
-    "Emulator": "emulator",
-    "PartitionSent": "emulator",
-    "Sent": "emulator",
-    "TrafficState": "emulator",
-}
-
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy(__name__)

@@ -15,13 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrowBatch", "Batch", "Changefeed", "RunOptions", "RunReport"]
 
-# an encoder needs none of these
-_HOMES = {
-    "ArrowBatch": "direct",
-    "Batch": "batch",
-    "Changefeed": "run",
-    "RunOptions": "options",
-    "RunReport": "report",
-}
-
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy(__name__)

@@ -37,12 +37,4 @@ __all__ = [
     "registry_for",
 ]
 
-_HOMES = dict.fromkeys(__all__, "base") | {
-    "ConfluentRegistry": "confluent",
-    "GlueRegistry": "glue",
-    "RegistrationRequest": "confluent",
-    "RegistryTls": "http",
-    "registration_request": "confluent",
-}
-
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy(__name__)

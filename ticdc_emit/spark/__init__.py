@@ -14,7 +14,7 @@ from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.spark.session import local_session, register
 from ticdc_emit.spark.sink import TicdcSink, encode
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it imports pyspark, as nothing else here does
     from ticdc_emit.spark.listener import BatchProgress, ProgressListener, log_progress
 
 __all__ = [
@@ -28,6 +28,4 @@ __all__ = [
     "register",
 ]
 
-_LISTENER = ("BatchProgress", "ProgressListener", "log_progress")  # imports pyspark, as nothing else here does
-
-__getattr__, __dir__ = lazy(__name__, dict.fromkeys(_LISTENER, "listener"))
+__getattr__, __dir__ = lazy(__name__)

@@ -17,10 +17,4 @@ if TYPE_CHECKING:
 
 __all__ = ["EmbeddedKafka", "EmbeddedRegistry", "MemoryTopics"]
 
-_HOMES = {
-    "EmbeddedKafka": "embedded_kafka",
-    "EmbeddedRegistry": "embedded_registry",
-    "MemoryTopics": "memory_topics",
-}
-
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy(__name__)
