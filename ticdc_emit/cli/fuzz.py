@@ -13,14 +13,18 @@ from __future__ import annotations
 
 import importlib
 import json
+import shlex
+import subprocess
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console
-from ticdc_emit.cli.consumer_process import ConsumerFailure, ConsumerProcess
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.config.document import read_document
 from ticdc_emit.errors import ConfigError, JsonError, shown
@@ -69,7 +73,7 @@ def run(options: Fuzz) -> int:
 
         examples(drawn, seed=seed, count=count, take=show)
         return 0
-    with ConsumerProcess(options.check_command, timeout_s=options.answer_timeout, option=_OPTION) as consumer:
+    with ConsumerProcess(options.check_command, options.answer_timeout) as consumer:
         verdict = _Verdict(options, consumer)
         found = failing_example(drawn, seed=seed, count=count, passes=verdict.passes, shrink_s=options.shrink)
         return verdict.of(found)
@@ -174,3 +178,93 @@ class _Verdict:
             _print_failed(self._console, f"the smallest of {counted(tries, 'further example')}: {label}", smallest)
             self._console.print(Text(repr(smallest.example.delivery.history)))
         return 1
+
+
+_END_S = 5.0  # which a consumer has to end after the end of its input
+
+
+class ConsumerFailure(Exception):  # noqa: N818 - of the consumer, which is what is looked for
+    """A consumer that did not answer; the text says why."""
+
+
+class ConsumerProcess:
+    """A consumer as a child process, which is started anew if it ended; its stderr is that of this process.
+
+    ``command``: as a shell takes it apart, but without a shell. ``timeout_s``: for each answer.
+    """
+
+    def __init__(self, command: str, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        try:
+            self._words = shlex.split(command)
+        except ValueError as fault:
+            raise _wrong_command(f"the command cannot be read: {fault}") from None
+        if not self._words:
+            raise _wrong_command("the command is empty")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def answer(self, line: str) -> bytes:
+        """Return the line that the consumer writes for a line. Raises :class:`ConsumerFailure`.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for a command that cannot be started.
+        """
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        is_late = threading.Event()
+
+        def end() -> None:
+            is_late.set()
+            process.kill()
+
+        timer = threading.Timer(self._timeout_s, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            with suppress(OSError):  # it has closed its input, perhaps after an answer
+                process.stdin.write(line.encode() + b"\n")
+                process.stdin.flush()
+            answer = process.stdout.readline()
+        finally:
+            timer.cancel()
+        if answer.endswith(b"\n") and not is_late.is_set():
+            return answer
+        code = self.close()
+        if is_late.is_set():
+            raise ConsumerFailure(f"it did not answer within {self._timeout_s:g} s")
+        raise ConsumerFailure(f"it ended with exit code {code} before it answered")
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            try:
+                self._process = subprocess.Popen(self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            except OSError as fault:
+                raise _wrong_command(f"the command {self._words[0]} cannot be started: {fault.strerror}") from None
+        return self._process
+
+    def close(self) -> int | None:
+        """End the consumer and return its exit code; ``None`` if none runs."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        try:
+            process.communicate(timeout=_END_S)  # closes its input
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+        return process.returncode
+
+    def __enter__(self) -> ConsumerProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None and self._process is not None:
+            self._process.kill()
+        self.close()
+
+
+def _wrong_command(message: str) -> ConfigError:
+    remedy = "Give a program and its arguments, such as 'java -jar consumer.jar'"
+    return ConfigError(message, remedy=remedy, option=_OPTION)

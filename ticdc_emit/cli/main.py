@@ -12,16 +12,37 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
+from types import ModuleType
 from typing import Any, NoReturn
 
-from ticdc_emit.cli import pandas_import, signals
+from ticdc_emit.cli import signals
+
+
+class _NoPandas:
+    """A finder that lets pandas be as if it were not installed.
+
+    Arrow looks for it at its first array of Python values, and importing it takes as long as all of Arrow and numpy. No
+    command uses it but on Spark.
+    """
+
+    def find_spec(self, name: str, path: object = None, target: ModuleType | None = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"No module named {name!r} (left out by ticdc-emit)", name=name)
+
+
+_no_pandas: Any = _NoPandas()
+
+
+def allow_pandas() -> None:
+    """Let pandas be imported from now on."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _no_pandas]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; ``arguments`` default to the process's own."""
     with signals.handled(own_process=arguments is None):
         if arguments is None:
-            pandas_import.leave_out()
+            sys.meta_path.insert(0, _no_pandas)
             _remove_ready_file(sys.argv[1:])
         try:
             _run(arguments)

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ticdc_emit import errors
-from ticdc_emit.cli import pandas_import, signals
+from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import step
+from ticdc_emit.cli.main import allow_pandas
 from ticdc_emit.config import mask_text
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import TicdcEmitError
@@ -65,7 +66,7 @@ def local_spark(
     """
     from ticdc_emit.spark.session import require_pyspark
 
-    pandas_import.allow()
+    allow_pandas()
     require_pyspark()
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession

@@ -462,17 +462,8 @@ def _newer(source: TopicSource, checkpoint: int | None, rows: int) -> dict[str, 
 def _print_findings(console: Console, findings: list[Finding], verifier: Verifier, topics: str) -> None:
     from ticdc_emit.consume.verify import INVARIANTS
 
-    if console.is_terminal and findings:
-        from rich.table import Table
-
-        table = Table("place", "invariant", "row", "what is wrong")
-        for finding in findings:
-            row = " ".join(part for part in (finding.table, finding.key) if part)
-            table.add_row(finding.place, finding.invariant, Text(printable(row)), Text(printable(finding.text)))
-        console.print(table)
-    else:
-        for finding in findings:
-            console.print(Text(printable(str(finding))))
+    for finding in findings:
+        console.print(Text(printable(str(finding))))
     for name, count in verifier.found.items():
         console.print(Text(f"{name}: {count:,} ({INVARIANTS[name]})", "red"))
     if not verifier.counts:

@@ -25,14 +25,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.changes.model import Op
+from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.expressions import SessionValues
 from ticdc_emit.database.row_changes import change_rows
+from ticdc_emit.database.row_values import typed_changes
 from ticdc_emit.database.session import DEFAULT_SQL_MODE, Session, StatementResult
 from ticdc_emit.database.statement import RunningStatement
-from ticdc_emit.database.tables import Database, Tables
+from ticdc_emit.database.tables import Database, Rows, Tables, handle_of
 from ticdc_emit.database.transaction import OpenTransaction, Transaction
 from ticdc_emit.emulator.call_lock import check_caller
-from ticdc_emit.emulator.generated import due, fitted, generic_changes
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, InvalidValueError, StatementError, TicdcEmitError
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.plan.ddl import DdlStatement
@@ -272,7 +275,8 @@ class Source:
             due_now = [
                 change
                 for name, batches in changes.items()
-                for change in self._generic_changes(name, due(batches, begin, commit_ts))
+                if (rows := due(batches, begin, commit_ts))
+                for change in generic_changes(self.catalog.table(*name.split(".", 1)), rows, self._database.rendering)
             ]
             for change in sorted(due_now, key=itemgetter("commit_ts")):
                 info = self.catalog.table(change["schema"], change["table"])
@@ -286,11 +290,6 @@ class Source:
         self.clock.advance(until)
         statements = tuple((commit_ts, database, query) for commit_ts, query in ddl)
         return self._logged(Commits(start, until, rows_to_arrow(taken) if taken else None, statements))
-
-    def _generic_changes(self, name: str, batches: Sequence[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        if batches:
-            schema, _, own = name.partition(".")
-            yield from generic_changes(self.catalog.table(schema, own), batches, self._database.rendering)
 
     def has_definition_of_start(self, names: Iterable[str]) -> bool:
         """Return whether tables, by ``schema.name``, have the definitions that they had at the start."""
@@ -429,3 +428,51 @@ def _without_history(catalog: Catalog) -> Catalog:
     pruned = copy.deepcopy(catalog)
     pruned.rename(lambda schema, name: (schema, name))
     return pruned
+
+
+# -- generated changes, made to fit the rows that the tables have ------------------------------------------------------
+
+_KEPT = frozenset(ATTRIBUTES) - {"checksum"}  # which is that of the generated image
+
+
+def generic_changes(info: TableInfo, batches: Iterable[pa.RecordBatch], how: Rendering) -> Iterator[dict[str, Any]]:
+    """Yield the changes of a table in the generic form, in their order."""
+    for batch in batches:
+        names = [name for name in batch.schema.names if name in _KEPT]
+        kept = zip(*(batch.column(name).to_pylist() for name in names), strict=True) if names else [()] * batch.num_rows
+        for change, values in zip(typed_changes(batch, info, how), kept, strict=True):
+            yield {**change, **dict(zip(names, values, strict=True))}
+
+
+def fitted(change: Mapping[str, Any], info: TableInfo, rows: Rows) -> dict[str, Any] | None:
+    """Return a change as the rows of its table allow it, ``None`` if there is nothing to change.
+
+    A table without a handle key is not known to SQL otherwise than by whole rows: its changes stay as they are.
+    """
+    if not info.whole_handle_key:
+        return dict(change)
+    op = Op.parse(change["op"])
+    before, after = change["before"], change["after"]
+    was = None if op is Op.INSERT else rows.get(handle_of(info, before))
+    if op is Op.DELETE:
+        return None if was is None else {**change, "before": was}
+    target = handle_of(info, after)
+    moves = was is not None and target != handle_of(info, before)
+    other = rows.get(target) if was is None or moves else None
+    if moves and other is not None:
+        return None  # another row has the key already
+    known = was if was is not None else other
+    if known is None:
+        return {**change, "op": Op.INSERT.value, "before": None}
+    return None if known == after else {**change, "op": Op.UPDATE.value, "before": known}
+
+
+def due(batches: Sequence[pa.RecordBatch], start: int, end: int) -> list[pa.RecordBatch]:
+    """Return the changes after the TSO ``start``, up to ``end``."""
+    found = []
+    for batch in batches:
+        stamps = batch.column("commit_ts")
+        part = batch.filter(pc.and_(pc.greater(stamps, start), pc.less_equal(stamps, end)))
+        if part.num_rows:
+            found.append(part)
+    return found

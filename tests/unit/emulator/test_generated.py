@@ -9,7 +9,7 @@ import pytest
 
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.tables import Rows
-from ticdc_emit.emulator.generated import due, fitted, generic_changes
+from ticdc_emit.emulator.source import due, fitted, generic_changes
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 INFO = catalog_from_sql("create table s.t (id int primary key, b blob, e enum('x', 'y'), d decimal(6,2))").table(
