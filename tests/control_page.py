@@ -62,10 +62,7 @@ def endpoints(*, ticdc: bool) -> str:
     return _table(("call", "in", "out")[: 2 if ticdc else 3], rows)
 
 
-TABLES = {
-    "## Endpoints": lambda: endpoints(ticdc=False),
-    "### Calls": lambda: endpoints(ticdc=True),
-}
+TABLES = {"## Endpoints": lambda: endpoints(ticdc=False), "### Calls": lambda: endpoints(ticdc=True)}
 
 
 def page(text: str) -> str:

@@ -29,27 +29,14 @@ from ticdc_emit.database.tables import Database
 from ticdc_emit.database.transaction import AppliedDdl, Transaction
 from ticdc_emit.delivery.base import MOST_PARTITIONS
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.errors import (
-    BatchTooLargeError,
-    ConfigError,
-    DdlError,
-    RowError,
-    SchemaError,
-    TicdcEmitError,
-)
+from ticdc_emit.errors import BatchTooLargeError, ConfigError, DdlError, RowError, SchemaError, TicdcEmitError
 from ticdc_emit.hints import facts_html
 from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
 from ticdc_emit.pipeline.arrange.row_batch import with_places
 from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
 from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
 from ticdc_emit.pipeline.deliver.control_events import ControlEncoder, Watermark
-from ticdc_emit.pipeline.encode.bad_rows import (
-    ArrowRows,
-    BadRow,
-    MappedRows,
-    Refusals,
-    skipped_rows,
-)
+from ticdc_emit.pipeline.encode.bad_rows import ArrowRows, BadRow, MappedRows, Refusals, skipped_rows
 from ticdc_emit.pipeline.encode.chunks import Buckets
 from ticdc_emit.pipeline.encode.encode_task import EncodeTask
 from ticdc_emit.pipeline.encode.message_packing import packed_messages

@@ -23,14 +23,7 @@ from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.replay import (
-    SliceReport,
-    backfilled,
-    from_operations,
-    from_validity,
-    replay,
-    versions_of,
-)
+from ticdc_emit.traffic.replay import SliceReport, backfilled, from_operations, from_validity, replay, versions_of
 from ticdc_emit.tso import tso_from_datetime
 
 __all__ = ["DDL", "SCHEMA", "differences", "expected", "folded", "history", "make_source"]

@@ -100,10 +100,7 @@ def one_key(spark: SparkSession, folder: Path, *, rows: int = 1_000_000) -> Meas
     sql = "create table test.counter (id bigint primary key, n bigint, note varchar(40))"
     image = "named_struct('id', cast(1 as bigint), 'n', id + {step}, 'note', concat('value ', id + {step}))"
     df = spark.range(rows).selectExpr(
-        "'u' as op",
-        f"{_TS} + id as commit_ts",
-        f"{image.format(step=0)} as before",
-        f"{image.format(step=1)} as after",
+        "'u' as op", f"{_TS} + id as commit_ts", f"{image.format(step=0)} as before", f"{image.format(step=1)} as after"
     )
     return _measured("one key", folder, sql, df.repartition(8, "commit_ts"), _each_table_in_order)
 

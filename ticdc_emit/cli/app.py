@@ -187,9 +187,7 @@ class Sql(FeedOptions, ShownOptions, OutputOptions):
     script: str = argument("Statements of TiDB: INSERT, UPDATE, DDL …; -: standard input.", metavar="FILE.sql|-")
     schema: Path | None = sql_file("DDL of tables that exist before; it is not sent.")
     start: str | None = option(
-        "Time of the first statement; each further one is a second later. Default: 2024.",
-        None,
-        metavar="now|TIME|TSO",
+        "Time of the first statement; each further one is a second later. Default: 2024.", None, metavar="now|TIME|TSO"
     )
     sink_uri: str | None = sink_uri_option("TiCDC's sink URI: where to send. Default: show the messages.")
     time_zone: str = option("The changefeed's time zone, and the session's.", "UTC", panel=CHANGEFEED)
@@ -260,10 +258,7 @@ class Replay(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
     schema: Path | None = sql_file("DDL of the tables before the history. Default: the sources' columns.")
     schema_dialect: str | None = dialect_option()
     tables: Sequence[str] = option(
-        "schema.name and its source; repeat it. jdbc:…#table for a database.",
-        REQUIRED,
-        "--table",
-        metavar="NAME=PATH",
+        "schema.name and its source; repeat it. jdbc:…#table for a database.", REQUIRED, "--table", metavar="NAME=PATH"
     )
     mode: str = option(
         "Kind of the sources: snapshot, snapshots, diff, validity, operations or changes.",
@@ -471,10 +466,7 @@ class Scenario(OutputOptions):
     list_all: bool = option("List all scenarios.", False, "--list", panel=_SCENARIO)
     seed: int = option("The same seed makes the same messages, or files.", 0, panel=_SCENARIO)
     stage: int | None = option(
-        "Write or show only this stage of a scenario of files. Default: all stages.",
-        None,
-        panel=_SCENARIO,
-        metavar="N",
+        "Write or show only this stage of a scenario of files. Default: all stages.", None, panel=_SCENARIO, metavar="N"
     )
     check: Path | None = option(
         "Compare a consumer's tables; exit 1 if they differ.",

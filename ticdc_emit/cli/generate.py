@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, say, step
-from ticdc_emit.cli.messages import (
-    changefeed_at,
-    message_dict,
-    pick_story,
-    print_messages,
-    sparse_interval,
-    target_at,
-)
+from ticdc_emit.cli.messages import changefeed_at, message_dict, pick_story, print_messages, sparse_interval, target_at
 from ticdc_emit.cli.options import NOW, moment
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, CountedBatches, runs_here, spark_for

@@ -397,12 +397,7 @@ class TrafficOptions(FeedOptions):
     deletes: float = option("Share of rows that are deleted in the end.", 0.5, panel=TRAFFIC, min=0, max=1)
     skew: float = option("Zipf exponent of updates over rows; 0: all rows alike.", 1.0, panel=TRAFFIC, min=0)
     columns: Path | None = option(
-        "Ranges, labels and weights of columns.",
-        None,
-        panel=TRAFFIC,
-        metavar="FILE.toml",
-        exists=True,
-        dir_okay=False,
+        "Ranges, labels and weights of columns.", None, panel=TRAFFIC, metavar="FILE.toml", exists=True, dir_okay=False
     )
     redelivery: float = option("Share of messages that come again.", 0.0, panel=DELIVERY, min=0, max=1)
     lag: float = option("Share of changes that later ones of other tables overtake.", 0.0, panel=DELIVERY, min=0, max=1)

@@ -415,12 +415,7 @@ def _assumed_schema(reader: Reader, sources: Mapping[str, str], options: Replay,
 
 
 def history_of(
-    reader: Reader,
-    table: str,
-    source: str,
-    before: str | None,
-    options: Replay,
-    versions: Versions,
+    reader: Reader, table: str, source: str, before: str | None, options: Replay, versions: Versions
 ) -> DataFrame:
     """Return the row changes of one table. ``before``: the source of its rows before the history, if there is one.
 

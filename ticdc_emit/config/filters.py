@@ -86,9 +86,7 @@ def _check_mysql_rules(table: Section, rules: tuple[str, ...]) -> None:
         warn_of_option(f"{', '.join(given)} have no effect beside filter.rules")
     elif given:
         raise ConfigError(
-            f"{given[0]} is not read by this version",
-            remedy="Write it as filter.rules",
-            option=f"filter.{given[0]}",
+            f"{given[0]} is not read by this version", remedy="Write it as filter.rules", option=f"filter.{given[0]}"
         )
 
 

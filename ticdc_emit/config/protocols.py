@@ -143,11 +143,7 @@ class Protocol(str, Enum):
             numbers_labels=True,
             binary=BinaryForm.LATIN_1,
             stored=True,
-            parameters=(
-                (_EXTENSION, SWITCH),
-                ("content-compatible", SWITCH),
-                ("only-output-updated-columns", SWITCH),
-            ),
+            parameters=((_EXTENSION, SWITCH), ("content-compatible", SWITCH), ("only-output-updated-columns", SWITCH)),
         ),
     )
     SIMPLE = (
@@ -206,11 +202,7 @@ class Protocol(str, Enum):
             row_checksums=True,
             old_values=False,
             force_replicate=False,
-            parameters=(
-                (_EXTENSION, SWITCH),
-                *_AVRO_MODES,
-                (_WATERMARK, SWITCH),
-            ),
+            parameters=((_EXTENSION, SWITCH), *_AVRO_MODES, (_WATERMARK, SWITCH)),
             lossless=_AVRO_TEXTS,
         ),
     )

@@ -60,9 +60,7 @@ class Release:
             known = " and ".join(each.name for each in nearest)
             hint = f"The nearest to it: {known}. " if known else did_you_mean(str(release), RELEASES)
             raise ConfigError(
-                f"unknown release {release!r}",
-                remedy=f"{hint}Use one of: {', '.join(RELEASES)}",
-                option="release",
+                f"unknown release {release!r}", remedy=f"{hint}Use one of: {', '.join(RELEASES)}", option="release"
             )
         if len(meant) > 1:
             names = " or ".join(each.name for each in meant)

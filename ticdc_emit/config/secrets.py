@@ -271,14 +271,7 @@ def _mask_uri(uri: str, depth: int) -> str:
         MASK if pair and name == MASK else _mask_pair(pair, depth) for pair, name in zip(pairs, names, strict=True)
     )
     return "".join(
-        (
-            prefix,
-            f"{MASK}@" if userinfo else "",
-            path,
-            query_mark,
-            masked_query,
-            f"#{MASK}" if fragment_mark else "",
-        )
+        (prefix, f"{MASK}@" if userinfo else "", path, query_mark, masked_query, f"#{MASK}" if fragment_mark else "")
     )
 
 

@@ -140,13 +140,7 @@ class AvroSwitches:
     definition.
     """
     deleted_value: Literal["none", "commit-ts"] | Defect = since(
-        "none",
-        next={
-            "8.5.7": "commit-ts",
-            "26.3.1": "none",
-            "26.3.4": _NOT_NULL,
-            "next": "commit-ts",
-        },
+        "none", next={"8.5.7": "commit-ts", "26.3.1": "none", "26.3.4": _NOT_NULL, "next": "commit-ts"}
     )  # C#5302, C#5590
     """With ``avro-enable-watermark``, the value of a delete: none, a byte 3 and its commit_ts, or (``Defect``) a record
     of its key, in the schema of the table's values with the DEFAULT of each other column. If a delete is the first row
@@ -160,13 +154,7 @@ class AvroSwitches:
         "null-first", {"8.1.2": "value-first", "8.5.2": "null-first", "classic": "value-first"}
     )  # T#12191, T#11995, T#12006
     """The order of the union of a nullable text, ENUM or SET column whose DEFAULT is the text ``null``."""
-    null_text_default: Defect | None = since(
-        None,
-        {
-            "8.1.2": _NULL_TEXT,
-            "8.5.2": None,
-        },
-    )  # T#11995, T#12006
+    null_text_default: Defect | None = since(None, {"8.1.2": _NULL_TEXT, "8.5.2": None})  # T#11995, T#12006
     """A table with a nullable text, ENUM or SET column whose DEFAULT is the text ``null``."""
 
 
@@ -216,13 +204,7 @@ class DebeziumSwitches:
     """NULL in a column with a DEFAULT: that default, or ``null``."""
     null_labels: Literal["default", "empty"] = since("default", next={"oldest": "empty", "8.5.5": "default"})  # C#3798
     """NULL in an ENUM or SET column with a DEFAULT: the text of the default, or an empty text."""
-    null_label_defaults: Defect | None = since(
-        None,
-        {
-            "8.5.1": _NULL_LABELS,
-            "8.5.5": None,
-        },
-    )  # T#12475, T#11976
+    null_label_defaults: Defect | None = since(None, {"8.5.1": _NULL_LABELS, "8.5.5": None})  # T#12475, T#11976
     """NULL in an ENUM or SET column with a DEFAULT."""
     long_binary_default: Literal["refused", "shown"] = since("shown", {"classic": "refused"})  # T#12061, T#11674
     """NULL in a binary column with a DEFAULT of more than 2 bytes: TiCDC crashes, or shows it in base64 and as text."""

@@ -488,9 +488,7 @@ def list_scenarios() -> list[ScenarioKind]:
 
 @router.post("/scenarios/{name}", tags=["scenarios"])
 def run_scenario(
-    running: Running,
-    name: Annotated[str, Path(max_length=100)],
-    wanted: ScenarioRequest | None = None,
+    running: Running, name: Annotated[str, Path(max_length=100)], wanted: ScenarioRequest | None = None
 ) -> ScenarioSent:
     """Send a scenario's messages to topics of their own, and return the tables that a correct consumer has then."""
     asked = wanted or ScenarioRequest()
@@ -577,12 +575,7 @@ def _message(message: Message, *, as_text: bool) -> SentMessage:
         except UnicodeDecodeError:
             as_text = False
     return SentMessage(
-        topic=message.topic,
-        partition=message.partition,
-        offset=message.offset,
-        key=key,
-        value=value,
-        is_text=as_text,
+        topic=message.topic, partition=message.partition, offset=message.offset, key=key, value=value, is_text=as_text
     )
 
 

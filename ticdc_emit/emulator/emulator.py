@@ -260,12 +260,7 @@ class Emulator(Running):
         return found
 
     def add(
-        self,
-        name: str,
-        config: ChangefeedConfig | None,
-        *,
-        start_ts: int | None = None,
-        target_ts: int | None = None,
+        self, name: str, config: ChangefeedConfig | None, *, start_ts: int | None = None, target_ts: int | None = None
     ) -> EmulatedChangefeed:
         """Make a changefeed over the source; ``config``: ``None`` for one whose messages go nowhere.
 

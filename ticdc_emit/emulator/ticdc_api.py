@@ -319,8 +319,7 @@ def create_changefeed(service: Service, wanted: ChangefeedRequest) -> dict[str, 
     """Create a changefeed over the emulator's tables; it sends what is committed after ``start_ts``."""
     if not wanted.sink_uri:
         raise TicdcRefusal(
-            "CDC:ErrSinkURIInvalid",
-            "sink uri invalid 'sink_uri is empty, cannot create a changefeed without sink_uri'",
+            "CDC:ErrSinkURIInvalid", "sink uri invalid 'sink_uri is empty, cannot create a changefeed without sink_uri'"
         )
     name = wanted.changefeed_id or str(uuid.uuid4())
     check_id(name)

@@ -15,12 +15,7 @@ import pytest
 from child import Cli
 
 from ticdc_emit.cli import session
-from ticdc_emit.cli.emit import (
-    ChangeForm,
-    changes_here,
-    changes_on_spark,
-    format_of,
-)
+from ticdc_emit.cli.emit import ChangeForm, changes_here, changes_on_spark, format_of
 from ticdc_emit.cli.input_files import find_files
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.encoder import Encoder

@@ -42,7 +42,7 @@ def test_without_a_sink_uri_the_messages_are_shown_in_order(script: Path, capsys
     assert run(str(script), "--start", "2025-01-01T00:00:00Z") == 0
     shown = values(capsys.readouterr().out)
     assert [each["type"] for each in shown if each["type"] != "TIDB_WATERMARK"] == [
-        *("CREATE", "INSERT", "INSERT", "DELETE"),
+        *("CREATE", "INSERT", "INSERT", "DELETE")
     ]
     assert shown[0]["es"] == 1_735_689_600_000
 

@@ -54,10 +54,7 @@ def test_csv_and_json_are_text(tmp_path: Path, cli: Cli) -> None:
 def test_emit_makes_the_schema_of_plain_rows(orders: Path, uri: str, tmp_path: Path, cli: Cli) -> None:
     arguments = ("emit", "--table", "shop.orders", "--keys", "id", "--input", str(orders), "--sink-uri", uri)
     assert "warning: no schema was given, so that of shop.orders is made" in cli(*arguments).err
-    assert _sent(tmp_path) == [
-        {"id": "1", "price": "1.5", "tags": '["a"]'},
-        {"id": "2", "price": None, "tags": "[]"},
-    ]
+    assert _sent(tmp_path) == [{"id": "1", "price": "1.5", "tags": '["a"]'}, {"id": "2", "price": None, "tags": "[]"}]
     cli(*arguments, "--strict", code=2)
 
 

@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_emit.config.document import (
-    GoSyntaxError,
-    parse_bool,
-    parse_duration_ms,
-    parse_int,
-)
+from ticdc_emit.config.document import GoSyntaxError, parse_bool, parse_duration_ms, parse_int
 
 
 @pytest.mark.parametrize("text", ["1", "t", "T", "TRUE", "true", "True"])

@@ -10,12 +10,7 @@ import pytest
 
 from ticdc_emit.config import ConfigWarning, Protocol, load_changefeed
 from ticdc_emit.config.changefeed import DISPATCHER_NAMES
-from ticdc_emit.config.protocols import (
-    PROTOCOL_NAMES,
-    parse_protocol_name,
-    protocol_document,
-    protocol_parameters,
-)
+from ticdc_emit.config.protocols import PROTOCOL_NAMES, parse_protocol_name, protocol_document, protocol_parameters
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning
 from ticdc_emit.routing.partitions import _KINDS
 from ticdc_emit.routing.topics import Router

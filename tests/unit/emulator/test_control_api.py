@@ -188,10 +188,7 @@ def test_ddl_is_sent(api: ApiClient) -> None:
 def test_tables_in_both_forms(api: ApiClient) -> None:
     api.post("/sql", {"sql": "INSERT INTO orders VALUES (1, NULL, 'paid')"})
     canonical, shown = api.get("/tables"), api.get("/tables?as=messages")
-    assert canonical["tables"] == {
-        "shop.clerks": [],
-        "shop.orders": [{"id": "1", "note": None, "state": "paid"}],
-    }
+    assert canonical["tables"] == {"shop.clerks": [], "shop.orders": [{"id": "1", "note": None, "state": "paid"}]}
     assert shown["tables"]["shop.orders"] == [{"id": "1", "note": None, "state": "2"}]
     assert canonical["keys"] == {"shop.clerks": ["id"], "shop.orders": ["id"]}
 

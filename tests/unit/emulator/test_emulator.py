@@ -442,12 +442,7 @@ def test_a_consumer_that_lives_on_has_empty_tables_after_a_reset(server: Server)
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        "ALTER TABLE shop.t ADD COLUMN b INT",
-        "DROP DATABASE shop",
-        "DROP TABLE shop.t; DROP DATABASE other",
-    ],
+    "change", ["ALTER TABLE shop.t ADD COLUMN b INT", "DROP DATABASE shop", "DROP TABLE shop.t; DROP DATABASE other"]
 )
 def test_a_schema_that_creates_its_databases_can_be_reset(serve: Callable[..., Server], change: str) -> None:
     schema = (

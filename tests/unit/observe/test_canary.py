@@ -103,10 +103,7 @@ def test_no_object_shows_a_secret() -> None:
     options = RunOptions(state_uri=Secret(f"ftp://me:{SECRETS['state-login']}@host/path"))
     shown: list[object] = [config, config.sink_uri, config.kafka, config.kafka.sasl, config.codec, avro, avro.codec]
     shown += [claims, sink, encoder, encoder.plan, task, feed, feed._planner, registry_for(avro), options]
-    shown += [
-        RegistryAddress.parse(f"http://{LOGIN}@h"),
-        StorageUri.parse(f"s3://b/p?key={SECRETS['storage-key']}"),
-    ]
+    shown += [RegistryAddress.parse(f"http://{LOGIN}@h"), StorageUri.parse(f"s3://b/p?key={SECRETS['storage-key']}")]
     shown += [
         encoder.plan.large,
         feed._planner.plan(feed._planner.of(BatchState(0))),
@@ -144,13 +141,7 @@ def test_only_what_a_worker_connects_with_is_in_a_pickle() -> None:
     plan = Encoder(config, SCHEMA).plan
     task = DeliverTask(plan, ControlSchedule(), sink, claims)
     report = RunReport(
-        batch_id=1,
-        rows=1,
-        late_rows=0,
-        delivery=DeliveryReport(),
-        seconds=1.0,
-        watermark=None,
-        max_commit_ts=None,
+        batch_id=1, rows=1, late_rows=0, delivery=DeliveryReport(), seconds=1.0, watermark=None, max_commit_ts=None
     )
     assert leaks(pickle.dumps(plan)) == []
     assert leaks(pickle.dumps(plan.large)) == []
