@@ -18,7 +18,6 @@ from ticdc_emit.cli.messages import message_dict
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
-from ticdc_emit.delivery.base import Sink
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, HistoryError
@@ -28,12 +27,12 @@ from ticdc_emit.traffic.scenarios import (
     FileScenario,
     FileScenarioKind,
     Scenario,
-    feed_of,
     file_scenario,
     file_scenarios,
     scenario,
     scenarios,
 )
+from ticdc_emit.traffic.scenarios.library import scenario_for
 from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario, kind_named
 
 if TYPE_CHECKING:
@@ -65,95 +64,94 @@ def list_scenarios(*, as_json: bool) -> int:
 
 
 def run(options: Options) -> int:
-    """List the scenarios, or show one, send it if there is a sink URI, or check a consumer's tables; return the exit
-    code.
-    """
+    """List the scenarios, or show or send one, or check a consumer's tables; return the exit code."""
     if options.list_all or (options.name is None and options.sink_uri is None and options.check is None):
         return list_scenarios(as_json=options.as_json)
     if options.name is None:
         raise ConfigError("no scenario is given", remedy=f"Choose one of {_names(_kinds())}", option="name")
-    name, as_json = kind_named(options.name, _kinds()).name, options.as_json
-    if name in {kind.name for kind in file_scenarios()}:
-        files, folder = _made_files(name, options)
-        if options.check is not None:
-            return _check(files, options.check, as_json=as_json)
-        return _run_files(files, folder, options.stage, as_json=as_json)
-    if options.stage is not None:
+    kind = kind_named(options.name, _kinds())
+    is_files = isinstance(kind, FileScenarioKind)
+    if options.stage is not None and not is_files:
         raise ConfigError(
-            f"the scenario {name} has no stages",
+            f"the scenario {kind.name} has no stages",
             remedy=f"Leave --stage out, or choose one of files: {_names(file_scenarios())}",
             option="stage",
         )
-    story, sink = _made(name, options)
+    config = None if options.sink_uri is None else _config(options.sink_uri, kind, options)
+    seed, protocol, release = options.seed, options.protocol, options.release
+    story: Scenario | FileScenario
+    if is_files:
+        protocol = protocol if config is None else config.codec.protocol.value
+        story = file_scenario(kind.name, protocol=protocol, release=release, seed=seed)
+    elif config is None:
+        story = scenario(kind.name, protocol=protocol, release=release, seed=seed)
+    else:
+        story = scenario_for(config, kind.name, seed=seed)
     if options.check is not None:
-        return _check(story, options.check, as_json=as_json)
-    report = None
-    if sink is not None:
-        to = mask_uri(options.sink_uri or "")
-        with step(f"sending {counted(len(story.messages), 'message')} to {to}", quiet=as_json):
-            report = story.send(sink)
-    if as_json:
-        print_json(
-            {
-                **_told(story),
-                "delivered": None if report is None else report.to_dict(),
-                "messages": None if sink is not None else _messages(story),
-            }
-        )
-        return 0
-    _print(result_console(), story, sent=sink is not None)
-    return 0
-
-
-def _made(name: str, options: Options) -> tuple[Scenario, Sink | None]:
-    seed = options.seed
-    if options.sink_uri is None:
-        return scenario(name, protocol=options.protocol, release=options.release, seed=seed), None
-    config = _config(options.sink_uri, options)
-    if config.sink_uri.stored:
-        raise ConfigError(
-            f"the scenario {name} consists of messages, and {config.sink_uri.scheme}:// is a storage sink",
-            remedy=f"Use kafka:// or jsonl://, or a scenario of files: {_names(file_scenarios())}",
-            option="sink-uri",
-        )
-    settings: dict[str, Any] = {"protocol": feed_of(config), "release": config.release, "topic": config.kafka.topic}
-    if not config.codec.protocol.spec.registers_schemas:
-        return scenario(name, seed=seed, **settings), sink_for(config)
-    from ticdc_emit.registry.base import registry_for
-
-    registry = registry_for(config)
-    try:
-        url = None if config.codec.schema_registry is None else config.codec.schema_registry.reveal()
-        story = scenario(name, seed=seed, registry=registry, schema_registry=url, **settings)
-    finally:
-        registry.close()
-    return story, sink_for(config)
+        return _check(story, options.check, as_json=options.as_json)
+    if isinstance(story, FileScenario):
+        folder = None if config is None else StorageSink.of(config).folder()
+        return _run_files(story, folder, options.stage, as_json=options.as_json)
+    return _run_messages(story, config, as_json=options.as_json)
 
 
 def _names(kinds: Iterable[AnyKind]) -> str:
     return ", ".join(kind.name for kind in kinds)
 
 
-def _config(sink_uri: str, options: Options) -> ChangefeedConfig:
+def _config(sink_uri: str, kind: AnyKind, options: Options) -> ChangefeedConfig:
     document = None if options.protocol is None else protocol_document(options.protocol)
-    return load_changefeed(sink_uri, document, release=options.release, schema_registry=options.schema_registry)
-
-
-def _made_files(name: str, options: Options) -> tuple[FileScenario, Folder | None]:
-    seed, release = options.seed, options.release
-    if options.sink_uri is None:
-        return file_scenario(name, protocol=options.protocol, release=release, seed=seed), None
-    config = _config(options.sink_uri, options)
-    if not config.sink_uri.stored:
+    config = load_changefeed(sink_uri, document, release=options.release, schema_registry=options.schema_registry)
+    is_files = isinstance(kind, FileScenarioKind)
+    if config.sink_uri.stored is not is_files:
+        messages = f"Use kafka:// or jsonl://, or a scenario of files: {_names(file_scenarios())}"
         raise ConfigError(
-            f"the scenario {name} consists of files, and {config.sink_uri.scheme}:// is for messages",
-            remedy="Use file://, s3://, gcs:// or azblob://",
+            f"the scenario {kind.name} consists of {'files' if is_files else 'messages'}, and "
+            f"{config.sink_uri.scheme}:// is {'for messages' if is_files else 'a storage sink'}",
+            remedy="Use file://, s3://, gcs:// or azblob://" if is_files else messages,
             option="sink-uri",
         )
-    story = file_scenario(
-        name, protocol=config.codec.protocol.value, release=None if release is None else config.release, seed=seed
-    )
-    return story, StorageSink.of(config).folder()
+    return config
+
+
+def _run_messages(story: Scenario, config: ChangefeedConfig | None, *, as_json: bool) -> int:
+    report = None
+    if config is not None:
+        doing = f"sending {counted(len(story.messages), 'message')} to {mask_uri(config.sink_uri.raw.reveal())}"
+        with step(doing, quiet=as_json):
+            report = story.send(sink_for(config))
+    tail = Tail(story.config, schemas=story.schemas)
+    lines = [] if report is not None else [(each, tail.line(each)) for each in story.messages]
+    if as_json:
+        shown = [
+            {**message_dict(each, lambda _: ()), "said": None if line is None else str(line)} for each, line in lines
+        ]
+        print_json(
+            {
+                **_common(story),
+                "partitions": story.partitions,
+                "must_raise": None if story.refusal is None else story.refusal.__name__,
+                "producer_refused": None if story.refused is None else str(story.refused),
+                "delivered": None if report is None else report.to_dict(),
+                "messages": shown if report is None else None,
+            }
+        )
+        return 0
+    console = result_console()
+    for _, line in lines:
+        console.print(Text(str(line)))
+    for topic, count in () if report is None else story.partitions.items():
+        console.print(Text(f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"))
+    if lines:
+        console.print()
+    _print_story(console, story)
+    if story.refusal is not None:
+        console.print(Text(f"the consumer must raise {story.refusal.__name__}"))
+        return 0
+    if story.refused is not None:
+        console.print(Text(f"the producer was refused: {story.refused}"))
+    _print_tables(console, story)
+    return 0
 
 
 def _run_files(story: FileScenario, folder: Folder | None, number: int | None, *, as_json: bool) -> int:
@@ -168,7 +166,7 @@ def _run_files(story: FileScenario, folder: Folder | None, number: int | None, *
             story.stages[at].write(folder)
     readings = list(story.readings())
     if as_json:
-        shown = [{"stage": at + 1, "writes": [_write(each) for each in story.stages[at].writes]} for at in chosen]
+        shown = [{"stage": at + 1, "writes": list(map(_write, story.stages[at].writes))} for at in chosen]
         print_json({**_common(story), "stages": count, "written": folder is not None, "files": shown})
         return 0
     console, tail = result_console(), Tail(story.config)
@@ -212,48 +210,11 @@ def _common(story: AnyScenario) -> dict[str, Any]:
     }
 
 
-def _told(story: Scenario) -> dict[str, Any]:
-    refusal = None if story.refusal is None else story.refusal.__name__
-    return {
-        **_common(story),
-        "partitions": story.partitions,
-        "must_raise": refusal,
-        "producer_refused": None if story.refused is None else str(story.refused),
-    }
-
-
 def _sql(story: AnyScenario) -> str | None:
     try:
         return story.history.to_sql()
     except HistoryError:
         return None
-
-
-def _messages(story: Scenario) -> list[dict[str, Any]]:
-    tail = Tail(story.config, schemas=story.schemas)
-    shown = []
-    for message in story.messages:
-        line = tail.line(message)
-        shown.append({**message_dict(message, lambda _: ()), "said": None if line is None else str(line)})
-    return shown
-
-
-def _print(console: Console, story: Scenario, *, sent: bool) -> None:
-    if not sent:
-        tail = Tail(story.config, schemas=story.schemas)
-        for message in story.messages:
-            console.print(Text(str(tail.line(message))))
-        console.print()
-    else:
-        for topic, count in story.partitions.items():
-            console.print(Text(f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"))
-    _print_story(console, story)
-    if story.refusal is not None:
-        console.print(Text(f"the consumer must raise {story.refusal.__name__}"))
-        return
-    if story.refused is not None:
-        console.print(Text(f"the producer was refused: {story.refused}"))
-    _print_tables(console, story)
 
 
 def _print_story(console: Console, story: AnyScenario) -> None:

@@ -39,14 +39,15 @@ from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.pipeline.report import RunReport
-from ticdc_emit.registry.base import SchemaRegistry, registry_for
+from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.testing.running import Running
 from ticdc_emit.traffic.expected_tables import shown_tables
 from ticdc_emit.traffic.generate.live import LiveTraffic
 from ticdc_emit.traffic.generate.settings import Settings
-from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario
+from ticdc_emit.traffic.scenarios import Scenario
+from ticdc_emit.traffic.scenarios.library import scenario_for
 
 if TYPE_CHECKING:
     from typing import Self
@@ -391,29 +392,11 @@ class Emulator(Running):
         with self._call("a scenario") as call:
             self._scenarios += 1
             own = topic or f"scenario-{name}-{seed}-{self._scenarios}"
-            made = self._scenario(name, seed, own)
+            made = scenario_for(self.config, name, seed=seed, topic=own, registry=self._registry)
             sink = self.recording_sink(self.config)
             made.send(sink)
             call.partitions = _partitions(sink, sink.sent(), call.feed)
         return call.sent(rows=len(made.history.rows)), made
-
-    def _scenario(self, name: str, seed: int, topic: str) -> Scenario:
-        config, url = self.config, self.config.codec.schema_registry
-        registers = config.codec.protocol.spec.registers_schemas
-        registry = (self._registry or registry_for(config)) if registers else None
-        try:
-            return scenario(
-                name,
-                protocol=feed_of(config),
-                release=config.release,
-                seed=seed,
-                topic=topic,
-                registry=registry,
-                schema_registry=url.reveal() if registers and url is not None else None,
-            )
-        finally:
-            if registry is not None and registry is not self._registry:
-                registry.close()
 
     # -- generated traffic --------------------------------------------------------------------------------------------
 

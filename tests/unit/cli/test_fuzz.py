@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -211,24 +209,6 @@ def asked(cli: Cli, path: Path, broken: str, *options: str, code: int = 1) -> li
     drawing = ("--schema", path / "t.sql", "--no-ddl", "--restarts", "0", "--examples", "20", "--json")
     consumer = f"{sys.executable} '{path / 'consumer.py'}'"
     return cli("fuzz", *drawing, "--check-command", consumer, *options, code=code).objects
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ({"example": 2, "tables": {}}, "example 2 is where example 1 should be"),
-        ({"tables": {}}, "an answer has no example"),
-        ([], "the answer to example 1 is not a consumer's tables: [] is not an object"),
-        ("{", "the answer to example 1 is not a consumer's tables"),
-        ({"example": 1, "tables": {"t": []}}, "'t' names no table"),
-        ({"example": 1, "tables": {"a.t": [{"id": 1}]}}, "its canonical text is '1'"),
-    ],
-)
-def test_wrong_answers(answer: Any, message: str, cli: Cli) -> None:
-    line = answer if isinstance(answer, str) else json.dumps(answer)
-    told = cli("fuzz", "--examples", "1", "--check-command", shlex.join(["echo", line]), code=2).err
-    assert told.count("\n") == 1
-    assert message in told
 
 
 def test_a_correct_consumer_that_is_asked(tmp_path: Path, cli: Cli) -> None:

@@ -15,7 +15,13 @@ from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefe
 from ticdc_emit.config.protocols import QUEUED, form_of, parse_protocol_name
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
-from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaRegistry, confluent_schema
+from ticdc_emit.registry.base import (
+    MemoryRegistry,
+    RegisteredSchema,
+    SchemaRegistry,
+    confluent_schema,
+    registry_for,
+)
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
 from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
@@ -23,6 +29,7 @@ from ticdc_emit.traffic.scenarios.model import (
     WITH_DDL,
     Scenario,
     ScenarioKind,
+    feed_of,
     kind_named,
     kinds_in,
     richest_parameters,
@@ -121,6 +128,35 @@ def scenario(
         refusal=kind.refusal,
         refused=refused,
     )
+
+
+def scenario_for(
+    config: ChangefeedConfig,
+    name: str,
+    *,
+    seed: int = 0,
+    topic: str | None = None,
+    registry: SchemaRegistry | None = None,
+) -> Scenario:
+    """Make a scenario in the protocol, the release and, by default, the topic of a changefeed.
+
+    ``registry``: where schemas are registered; by default the changefeed's. Raises the errors of :func:`scenario`.
+    """
+    url, registers = config.codec.schema_registry, config.codec.protocol.spec.registers_schemas
+    own = registry_for(config) if registers and registry is None else None
+    try:
+        return scenario(
+            name,
+            protocol=feed_of(config),
+            release=config.release,
+            seed=seed,
+            topic=topic or config.kafka.topic,
+            registry=(registry or own) if registers else None,
+            schema_registry=url.reveal() if registers and url is not None else None,
+        )
+    finally:
+        if own is not None:
+            own.close()
 
 
 def _load_feed(
