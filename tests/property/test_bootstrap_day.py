@@ -19,7 +19,7 @@ from ticdc_emit.pipeline.deliver.bootstrap import (
     Bootstraps,
     CountedRows,
     TableRef,
-    schedule_replay,
+    schedule_rows,
 )
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
@@ -147,7 +147,7 @@ def test_counted_slots_give_the_schedule_of_the_rows(size: int) -> None:
     schedule, placed = Bootstraps(RULES, START_MS), []
     committed = [(compose(run.ms, place), run) for place, run in enumerate(some_tables())]
     for start in range(0, len(committed), size):
-        placed += schedule_replay(schedule, counted(committed[start : start + size], schedule))
+        placed += schedule_rows(schedule, counted(committed[start : start + size], schedule))
         schedule = restarted(schedule)
     sent = [entry for _, entry in placed] + schedule.advance(START_MS + DAY_MS)
     assert sent == sent_for_some_tables()

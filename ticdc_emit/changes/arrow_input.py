@@ -43,14 +43,6 @@ def is_generic(names: Sequence[str]) -> bool:
 def check_columns(names: Sequence[str], where: str) -> None:
     """Raise :class:`MissingColumnError` or :class:`SchemaError` if rows with these columns cannot be row changes."""
     refuse_plain_rows(names, where)
-    for name in (*GENERIC_NAMES, "query", "op", "before", "after", "commit_ts", "commit_time"):
-        if list(names).count(name) > 1:
-            raise SchemaError(
-                "the changes have two columns with the same name",
-                remedy="Give each column a different name",
-                table=where,
-                column=name,
-            )
     if "op" not in names:
         raise MissingColumnError("the changes have no op", remedy="Add op: c, u or d", table=where, column="op")
     if not {"before", "after"} & set(names):
@@ -63,8 +55,16 @@ def check_columns(names: Sequence[str], where: str) -> None:
 
 def refuse_plain_rows(names: Collection[str], where: str) -> None:
     """Raise :class:`MissingColumnError` if these are a table's own columns or a change feed's, not those of row
-    changes.
+    changes; :class:`SchemaError` for one of theirs that is there twice.
     """
+    for name in sorted(CHANGE_COLUMNS):
+        if list(names).count(name) > 1:
+            raise SchemaError(
+                "the changes have two columns with the same name",
+                remedy="Give each column a different name",
+                table=where,
+                column=name,
+            )
     if "_change_type" in names and "op" not in names:
         raise MissingColumnError(
             "a change feed is not row changes yet",

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS, physical_table_ids, start_tsos
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.columnar.assemble import Fragment, gather
 from ticdc_emit.columnar.buffers import text_buffers
@@ -256,15 +256,19 @@ class Changes:
     def physical_table_ids(self) -> pa.Array:
         """The physical table id of each row, ``int64``: a partition's, or the table's own where none is given.
 
-        Raises :class:`UnsupportedTypeError`.
+        The ids of partitions are TiDB's own, which DDL does not tell: any whole number is taken.
         """
         own = pa.array(self.numbers(lambda encoder: encoder.table.id))
-        return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table.full_name, own)
+        return self._given(PHYSICAL_TABLE_ID, own)
 
     @cached_property
     def start_tsos(self) -> pa.Array:
-        """The TSO at which each row's transaction began, ``int64``. Raises :class:`UnsupportedTypeError`."""
-        return start_tsos(self.attributes.get(START_TS), self.commit_ts, self.table.full_name)
+        """The TSO at which each row's transaction began, ``int64``: the given one, else the one before its commit."""
+        return self._given(START_TS, pc.subtract(self.commit_ts.cast(pa.int64(), safe=False), 1))
+
+    def _given(self, name: str, otherwise: pa.Array) -> pa.Array:
+        given = self.attributes.get(name)
+        return otherwise if given is None else pc.coalesce(given.cast(pa.int64()), otherwise)
 
     def once(self, make: Callable[[Changes], _Made]) -> _Made:
         """Return what a function makes of these changes, which is made once."""

@@ -109,7 +109,7 @@ class KafkaSink:
                     option=name,
                 )
         hidden = {
-            name: Secret(value) if _holds_secret(name, value) and not isinstance(value, Secret) else value
+            name: value if isinstance(value, Secret) or not _holds_secret(name, value) else Secret(value)
             for name, value in self.librdkafka.items()
         }
         object.__setattr__(self, "librdkafka", hidden)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ticdc_emit.delivery.base import DeliveryReport
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import counted, facts_html
-from ticdc_emit.pipeline.deliver.control_events import ControlCounts
 from ticdc_emit.pipeline.deliver.deliver_task import add_counts
 from ticdc_emit.tso import physical_ms
 
@@ -53,7 +52,7 @@ class _Work:
     seconds: float = 0.0
     watermark: int | None = None
     max_commit_ts: int | None = None
-    controls: ControlCounts = field(default_factory=ControlCounts)
+    controls: Mapping[str, int] = field(default_factory=dict)
     ddl_events: int = 0
     claims: int = 0
     finished_ms: int = 0
@@ -95,13 +94,8 @@ class _Work:
     @property
     def messages_by_kind(self) -> Mapping[str, int]:
         """Messages of ``rows``, ``ddl``, ``watermark`` and ``bootstrap``; their sum is :attr:`messages`."""
-        counts = self.controls
-        return {
-            "rows": self.messages - counts.total,
-            "ddl": counts.ddl,
-            "watermark": counts.watermark,
-            "bootstrap": counts.bootstrap,
-        }
+        controls = {kind: self.controls.get(kind, 0) for kind in ("ddl", "watermark", "bootstrap")}
+        return {"rows": self.messages - sum(controls.values()), **controls}
 
     @property
     def rows_per_second(self) -> float:
@@ -198,12 +192,12 @@ class RunTotal(_Work):
     def plus(self, report: RunReport) -> RunTotal:
         """Return the total with one more report; the end of a run belongs to its last batch."""
         work: dict[str, Any] = {"finished_ms": report.finished_ms, "live": report.live}
-        for name in ("rows", "late_rows", "delivery", "seconds", "controls", "ddl_events", "claims"):
+        for name in ("rows", "late_rows", "delivery", "seconds", "ddl_events", "claims"):
             work[name] = getattr(self, name) + getattr(report, name)
         for name in ("watermark", "max_commit_ts"):
             reached = (getattr(self, name), getattr(report, name))
             work[name] = max((ts for ts in reached if ts is not None), default=None)
-        for name in ("skipped", "filtered", "filtered_ddl", "discarded"):
+        for name in ("skipped", "filtered", "filtered_ddl", "discarded", "controls"):
             work[name] = add_counts(getattr(self, name), getattr(report, name))
         batches = self.batches + (report.batch_id != self.last_batch_id)
         return replace(self, batches=batches, last_batch_id=report.batch_id, **work)

@@ -21,11 +21,11 @@ from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.pipeline.batch import Batch, CommitHooks, EncodedBatch, Encoding
 from ticdc_emit.pipeline.deliver.control_events import (
-    ControlCounts,
     ControlEncoder,
     ControlRules,
     ControlSchedule,
     FinalControls,
+    count_controls,
     final_controls,
     highest_watermark,
 )
@@ -316,7 +316,7 @@ class Changefeed:
             seconds=time.monotonic() - started,
             watermark=end.watermark,
             max_commit_ts=top if top >= 0 else None,
-            controls=sum((result.controls for result in results.values()), ControlCounts.of(end.events)),
+            controls=add_counts(count_controls(end.events), *(result.controls for result in results.values())),
             ddl_events=len(schedule.sent_ddl(sent_until)),
             claims=sum(result.claims for result in results.values()),
             finished_ms=time.time_ns() // 1_000_000,

@@ -55,7 +55,8 @@ class SnapshotDdlFilter:
         """
         ignored = start_ts in self._rules.start_ts
         if ignored and self._rules.switches.ignored_start_ts == "ignored":
-            return [_start_ts_ignored(verdict) for verdict in self._judged(events, ignored=False)]
+            verdicts = self._judged(events, ignored=False)
+            return [Verdict.ignored(each.event, START_TS) if each.is_sent else each for each in verdicts]
         return [self._filtered(verdict, bdr_role) for verdict in self._judged(events, ignored=ignored)]
 
     def _judged(self, events: Sequence[DdlEvent], *, ignored: bool) -> list[Verdict]:
@@ -176,10 +177,6 @@ class SnapshotDdlFilter:
             "ErrTableIneligible",
             "Keep a primary key or a unique key over NOT NULL columns, or set force-replicate = true",
         )
-
-
-def _start_ts_ignored(verdict: Verdict) -> Verdict:
-    return Verdict.ignored(verdict.event, START_TS) if verdict.is_sent else verdict
 
 
 def _info(event: DdlEvent) -> TableInfo:

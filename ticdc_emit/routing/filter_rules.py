@@ -19,7 +19,7 @@ from ticdc_emit.config import ChangefeedConfig, EventFilter
 from ticdc_emit.config.document import refused, warn_of_option
 from ticdc_emit.config.filters import EVENT_TYPES, STATEMENT_EVENTS
 from ticdc_emit.config.switches import FilterSwitches
-from ticdc_emit.errors import ConfigError, DdlError
+from ticdc_emit.errors import DdlError
 from ticdc_emit.routing.table_filter import TableFilter
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
@@ -90,7 +90,13 @@ class EventFilters:
                 text = compile_regexp("|".join(sources), ignore_case=True) if sources else None
             except GoRegexpError as fault:
                 if config.release.filtering.bad_ignore_sql == "refused":
-                    raise _bad_pattern(entry, index, fault) from None
+                    raise refused(
+                        "ErrFilterRuleInvalid",
+                        "filter rule is invalid failed to create binlog event filter: "
+                        f"compile regular expression [{' '.join(entry.ignore_sql)}]: {fault}",
+                        option=f"{_OPTION}[{index}].ignore-sql",
+                        remedy="Give a Go regular expression",
+                    ) from None
                 # TiCDC logs it and continues without the rule's types and texts
                 warn_of_option(f"{_OPTION}[{index}] has no effect on event types and DDL texts, as in TiCDC: {fault}")
                 types, text = frozenset(), None
@@ -143,16 +149,6 @@ class EventFilters:
                     if op.value in rule.types or "all dml" in rule.types:
                         rules.setdefault(op, f"{rule.name}.ignore-event")
         return rules
-
-
-def _bad_pattern(entry: EventFilter, index: int, fault: GoRegexpError) -> ConfigError:
-    return refused(
-        "ErrFilterRuleInvalid",
-        "filter rule is invalid failed to create binlog event filter: "
-        f"compile regular expression [{' '.join(entry.ignore_sql)}]: {fault}",
-        option=f"{_OPTION}[{index}].ignore-sql",
-        remedy="Give a Go regular expression",
-    )
 
 
 @dataclass(frozen=True)

@@ -136,16 +136,6 @@ class TableRows:
     count: int = 0
 
 
-class DiscardedRows(NamedTuple):
-    """How many rows were discarded, and their bytes."""
-
-    rows: int = 0
-    bytes: int = 0
-
-    def plus(self, other: DiscardedRows) -> DiscardedRows:
-        return DiscardedRows(self.rows + other.rows, self.bytes + other.bytes)
-
-
 class _Key(NamedTuple):
     schema: str
     table: str
@@ -195,7 +185,7 @@ class StorageFiles:
         self._numbers: dict[_Key, tuple[str, int]] = {}
         self._last_ddl: dict[int, int] = {}
         self._checkpoint, self._checkpoint_at = 0, now
-        self.discarded = DiscardedRows()
+        self.discarded = 0, 0
 
     def start_version(self, info: TableInfo, physical_id: int, start_ts: int, until: int | None) -> int:
         """Return the version of rows of a table that no DDL made, whose sink would start at ``start_ts`` now.
@@ -286,7 +276,7 @@ class StorageFiles:
                     key.schema,
                     key.table,
                 )
-                self.discarded = self.discarded.plus(DiscardedRows(pending.count, pending.size))
+                self.discarded = self.discarded[0] + pending.count, self.discarded[1] + pending.size
                 continue
             folder, date = self._rows_folder(key, pending.table, version)
             names = self._names(key)

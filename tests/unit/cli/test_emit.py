@@ -287,7 +287,7 @@ def test_attributes_and_ddl_stay_in_changes(tmp_path: Path) -> None:
     ]
     with TicdcSink("memory://ddl/t?protocol=canal-json&partition-num=1", SMALL_DDL, table="test.t") as sink:
         report = sink.write({"test.t": found})
-    assert (report.rows, report.controls.ddl) == (1, 1)
+    assert (report.rows, report.controls["ddl"]) == (1, 1)
 
 
 def test_columns_are_compared_by_name(tmp_path: Path) -> None:

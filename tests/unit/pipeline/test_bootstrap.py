@@ -16,7 +16,7 @@ from ticdc_emit.pipeline.deliver.bootstrap import (
     Bootstraps,
     CountedRows,
     TableRef,
-    schedule_replay,
+    schedule_rows,
 )
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
@@ -293,7 +293,7 @@ def counted(key: int, first_ts: int, count: int = 1) -> CountedRows:
 
 
 def told(schedule: Bootstraps, *rows: CountedRows) -> list[tuple[int, int, str]]:
-    return [(ts, bootstrap.key, bootstrap.occasion) for ts, bootstrap in schedule_replay(schedule, rows)]
+    return [(ts, bootstrap.key, bootstrap.occasion) for ts, bootstrap in schedule_rows(schedule, rows)]
 
 
 def test_a_first_row_s_bootstrap_stands_at_its_tso_and_a_tick_s_before_all_rows_of_its_moment() -> None:
@@ -323,5 +323,5 @@ def test_a_late_first_row_keeps_its_place() -> None:
     schedule = Bootstraps(BootstrapRules())
     schedule.advance(START + 60_000)
     late = compose(START + 1, 9)
-    ((place, bootstrap),) = schedule_replay(schedule, [counted(101, late)])
+    ((place, bootstrap),) = schedule_rows(schedule, [counted(101, late)])
     assert (place, bootstrap.at_ms) == (late, START + 60_000)

@@ -305,14 +305,6 @@ def read_image(
 def change_form(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
     """Return the columns of the change form alone, with a checked commit_ts and each row's place."""
     names = batch.schema.names
-    for name in (*_COLUMNS, "commit_ts", "commit_time", "seq"):
-        if names.count(name) > 1:
-            raise SchemaError(
-                "the changes have two columns with the same name",
-                remedy="Give each column a different name",
-                table=table,
-                column=name,
-            )
     columns = {name: batch.column(name) for name in _COLUMNS if name in names}
     columns["commit_ts"] = commit_ts_array(batch, table)
     if "seq" in names:

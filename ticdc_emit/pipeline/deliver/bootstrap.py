@@ -280,22 +280,6 @@ class Bootstraps:
         return self._start_ms - (self._start_ms - ms) // self.rules.tick_ms * self.rules.tick_ms
 
 
-def schedule_live(bootstraps: Bootstraps, counted: Iterable[CountedRows], now_ms: int) -> list[tuple[int, Bootstrap]]:
-    """Report a batch's rows at ``now_ms``; return (TSO, bootstrap) entries in sending order.
-
-    A bootstrap stands before every row that is committed at or above its TSO. Tables whose first rows share a TSO
-    follow each other by ``key``.
-    """
-    in_order = sorted(counted, key=lambda rows: (rows.first_ts, rows.key))
-    if not in_order:
-        return []
-    placed = [(in_order[0].first_ts, bootstrap) for bootstrap in bootstraps.advance(now_ms)]
-    for rows in in_order:
-        own = bootstraps.rows(rows.key, rows.table, rows.topic, rows.partitions, now_ms, rows.count)
-        placed += [(rows.first_ts, bootstrap) for bootstrap in own]
-    return placed
-
-
 @dataclass(frozen=True)
 class CountedRows:
     """``count`` rows of one table version in one slot, the first of them committed at ``first_ts`` (TSO).
@@ -311,18 +295,23 @@ class CountedRows:
     count: int
 
 
-def schedule_replay(bootstraps: Bootstraps, counted: Iterable[CountedRows]) -> list[tuple[int, Bootstrap]]:
+def schedule_rows(
+    bootstraps: Bootstraps, counted: Iterable[CountedRows], now_ms: int | None = None
+) -> list[tuple[int, Bootstrap]]:
     """Report counted rows to ``bootstraps``; return (TSO, bootstrap) entries in sending order.
 
-    A bootstrap stands before every row that is committed at or above its TSO. The ticks after the last counted row are
-    left to the rows that follow, or to :meth:`Bootstraps.advance`. Tables whose first rows share a TSO follow each
-    other by ``key``.
+    A bootstrap stands before every row that is committed at or above its TSO. Tables whose first rows share a TSO
+    follow each other by ``key``. ``now_ms``: of a live run, in which all rows come at one moment. In a replay, the
+    ticks after the last counted row are left to the rows that follow, or to :meth:`Bootstraps.advance`.
     """
-    placed = []
-    for rows in sorted(counted, key=lambda rows: (rows.first_ts, rows.key)):
-        moment = physical_ms(rows.first_ts)
+    in_order = sorted(counted, key=lambda rows: (rows.first_ts, rows.key))
+    placed: list[tuple[int, Bootstrap]] = []
+    if now_ms is not None and in_order:
+        placed = [(in_order[0].first_ts, bootstrap) for bootstrap in bootstraps.advance(now_ms)]
+    for rows in in_order:
+        moment = physical_ms(rows.first_ts) if now_ms is None else now_ms
         for bootstrap in bootstraps.rows(rows.key, rows.table, rows.topic, rows.partitions, moment, rows.count):
             # A first row may be late, so that its BOOTSTRAP's moment is that of a later tick; its place is its own.
-            tick = bootstrap.occasion == "tick"
-            placed.append((compose(bootstrap.at_ms) if tick else rows.first_ts, bootstrap))
+            at_tick = now_ms is None and bootstrap.occasion == "tick"
+            placed.append((compose(bootstrap.at_ms) if at_tick else rows.first_ts, bootstrap))
     return placed

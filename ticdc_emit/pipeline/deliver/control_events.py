@@ -20,6 +20,7 @@ commit time in a replay, and the batch's own in a live run, where all of its row
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
@@ -41,8 +42,7 @@ from ticdc_emit.pipeline.deliver.bootstrap import (
     Bootstraps,
     CountedRows,
     TableRef,
-    schedule_live,
-    schedule_replay,
+    schedule_rows,
 )
 from ticdc_emit.pipeline.encode.chunks import from_ipc, to_ipc
 from ticdc_emit.pipeline.plan.table_plans import Plan
@@ -63,30 +63,13 @@ class Watermark:
 
 
 Event: TypeAlias = "DdlEvent | Bootstrap | Watermark"
+_KINDS: Mapping[type, str] = {DdlEvent: "ddl", Watermark: "watermark", Bootstrap: "bootstrap"}
 
 
-@dataclass(frozen=True)
-class ControlCounts:
-    """Delivered control messages by kind; one event is one message on each topic-partition that receives it."""
-
-    ddl: int = 0
-    watermark: int = 0
-    bootstrap: int = 0
-
-    @classmethod
-    def of(cls, events: Iterable[Event]) -> ControlCounts:
-        """Count events, one for each message that was made of them."""
-        counts = [0, 0, 0]
-        for event in events:
-            counts[1 if isinstance(event, Watermark) else 2 if isinstance(event, Bootstrap) else 0] += 1
-        return cls(*counts)
-
-    @property
-    def total(self) -> int:
-        return self.ddl + self.watermark + self.bootstrap
-
-    def __add__(self, other: ControlCounts) -> ControlCounts:
-        return ControlCounts(self.ddl + other.ddl, self.watermark + other.watermark, self.bootstrap + other.bootstrap)
+def count_controls(events: Iterable[Event]) -> dict[str, int]:
+    """Count the messages of events by kind, one for each message that was made of them."""
+    counts = Counter(_KINDS[type(event)] for event in events)
+    return {kind: counts[kind] for kind in _KINDS.values() if counts[kind]}
 
 
 @dataclass(frozen=True)
@@ -512,6 +495,6 @@ def _with_bootstraps(
         if table.encoders and table.encoders[-1] is not None
     ]
     placed = [(0, bootstrap) for bootstrap in bootstraps.at_start(existing, moment)]
-    due = schedule_replay(bootstraps, counted) if plan.build_ts is None else schedule_live(bootstraps, counted, moment)
+    due = schedule_rows(bootstraps, counted, plan.build_ts)
     placed += [(ts - 1, bootstrap) for ts, bootstrap in due]  # just before the row at this TSO
     return replace(schedule, bootstraps=tuple(placed))

@@ -25,12 +25,12 @@ from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.arrange.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.deliver.control_events import (
-    ControlCounts,
     ControlEncoder,
     ControlRules,
     ControlSchedule,
     CountsBody,
     PartitionSchedules,
+    count_controls,
 )
 from ticdc_emit.pipeline.deliver.file_delivery import write_files
 from ticdc_emit.pipeline.deliver.merge import HeldMerge, HeldRows, Merge, MergedRows, place
@@ -116,7 +116,7 @@ class TaskResult:
     skipped: dict[str, int] = field(default_factory=dict)
     filtered: dict[str, int] = field(default_factory=dict)
     discarded: dict[str, int] = field(default_factory=dict)
-    controls: ControlCounts = field(default_factory=ControlCounts)
+    controls: dict[str, int] = field(default_factory=dict)
 
     def plus(self, other: TaskResult) -> TaskResult:
         """Return what two tasks did for one topic-partition."""
@@ -125,8 +125,7 @@ class TaskResult:
             "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
             "digest": sum_of_digests(self.digest, other.digest),
             "counts": self.counts or other.counts,
-            **{name: add_counts(getattr(self, name), getattr(other, name)) for name in _BY_NAME[:-1]},
-            "controls": self.controls + other.controls,
+            **{name: add_counts(getattr(self, name), getattr(other, name)) for name in _BY_NAME},
         }
         return TaskResult(**summed)
 
@@ -178,7 +177,7 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
     results: dict[Target, TaskResult] = {}
     for row in table.to_pylist():
         values = {name: row[name] for name in (*_COUNTS, *_BODIES)} | {name: json.loads(row[name]) for name in _BY_NAME}
-        result = TaskResult(**values | {"controls": ControlCounts(**values["controls"])})
+        result = TaskResult(**values)
         target = row["topic"], row["partition"]
         results[target] = results[target].plus(result) if target in results else result
     return results
@@ -368,7 +367,8 @@ class DeliverTask:
                 if digest is not None:
                     digest.add(rows)
                 if not self.check_only:
-                    result.controls += ControlCounts.of(place(rows, target, schedules, result.max_commit_ts))
+                    controls = count_controls(place(rows, target, schedules, result.max_commit_ts))
+                    result.controls = add_counts(result.controls, controls)
                     result.max_commit_ts = int(rows.stamps[-1])
                 result.rows += rows.num_rows
                 if not self.check_only:

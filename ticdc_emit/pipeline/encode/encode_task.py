@@ -141,7 +141,10 @@ class EncodeTask:
                     if not refusals.tables:
                         yield each
             except RowError as fault:
-                rows, refused = self._separate(rows, fault)
+                sound, refused = self.separated(ArrowRows(rows, self.table), placed=False)
+                if not refused:  # the fault is of no one row
+                    raise fault
+                rows = rows.take(pa.array(sound))
                 if own is sorter:
                     refusals.add(refused)
                 else:
@@ -149,12 +152,6 @@ class EncodeTask:
                     yield from pack(self._encoded(sorter.sort(rows)))
         if refusals.tables:
             raise refusals.error()
-
-    def _separate(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
-        sound, refused = self.separated(ArrowRows(rows, self.table), placed=False)
-        if not refused:
-            raise fault
-        return rows.take(pa.array(sound)), refused
 
     def separated(self, given: InputRows, *, placed: bool) -> tuple[Rows, list[Refused]]:
         """Return the numbers of the sound rows, and the bad ones. ``placed``: as in ``separate_bad_rows``.
