@@ -120,7 +120,6 @@ def _columns(statement: nodes.Insert, table: StoredTable, running: RunningStatem
 def _given(
     statement: nodes.Insert, table: StoredTable, columns: Sequence[Column], running: RunningStatement
 ) -> dict[Column, list[_Given]]:
-    """Return by column the values of all rows for columns that are not generated."""
     scope = Scope(running.values)
     names = Scope(running.values, table.info)
     filled = {column: list[_Given]() for column in table.info.row_columns if not column.generated}
@@ -181,10 +180,6 @@ def _rows(
 def _explicit(
     column: Column, own: list[_Given], mode: SqlMode, running: RunningStatement, *, nulls: bool
 ) -> list[str | None]:
-    """Return the texts of the values that rows have of their own, ``None`` elsewhere; ``nulls``: NULL is not a value.
-
-    Equal literals are converted once.
-    """
     literals = [each for each in own if isinstance(each, str)]
     if column.type in INTEGER_TYPES and len(literals) == len(own) and _DIGITS.issuperset("".join(literals)):
         with suppress(ValueRefused):
@@ -258,7 +253,6 @@ def _implicit(column: Column, running: RunningStatement) -> str | None:
 
 
 def _uuid(running: RunningStatement) -> str:
-    """Return a UUID of version 1, as UUID() does: of the statement's time, and a number that is counted up."""
     running.values.uuids += 1
     ticks = int(running.values.now.timestamp() * 10_000_000) + _UUID_EPOCH
     fields = ticks & 0xFFFFFFFF, ticks >> 32 & 0xFFFF, ticks >> 48 & 0x0FFF | 0x1000

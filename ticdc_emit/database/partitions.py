@@ -109,7 +109,6 @@ def _hashed(number: int = 0) -> int:
 
 @lru_cache(maxsize=64)
 def _held(values: tuple[PartitionValues, ...], columns: tuple[Column, ...], how: Rendering) -> list[list[_Key]]:
-    """Return the keys of each partition: its bound, or what it lists."""
     rows = [[[row[0] for row in each.rows]] if each.kind == "LESS THAN" else each.rows for each in values]
     return [[tuple(_constant(n, columns[at : at + 1], how) for at, n in enumerate(row)) for row in own] for own in rows]
 

@@ -379,7 +379,6 @@ class Session:
         return (committed,) if committed.changes else ()
 
     def _stamp(self, commit_ts: int) -> None:
-        """Check that a commit_ts is above all before it."""
         if not 0 < commit_ts <= MAX_LONG_TSO:
             raise InvalidValueError(f"commit_ts {commit_ts} is not a TSO", remedy="Give a TSO, as TiCDC prints it")
         if commit_ts < self._last_commit:

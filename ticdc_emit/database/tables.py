@@ -303,7 +303,6 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
     def _change_partitions(
         self, event: DdlEvent, name: tuple[str, str], other: tuple[str, str], before: TableState
     ) -> None:
-        """Remove the rows of partitions that are dropped or emptied, or exchange those of one with another table's."""
         after, left, joining = event.table_info, self.tables[name], {} if name == other else self.tables[other]
         assert after is not None
         gone = {partition.name for partition in before.info.partitions if partition not in after.partitions}

@@ -116,7 +116,6 @@ class OpenTransaction:
         return Transaction(self.start_ts, commit_ts, tuple(changes))
 
     def _changes(self, steps: list[_Step], commit_ts: int) -> list[dict[str, Any]]:
-        """Return the changes of one table, each with a ``seq`` by which they are in TiCDC's order."""
         info = steps[0].table.info
         is_clustered = info.pk_is_handle or info.common_handle
         nets, has_moves = _clustered_nets(info, steps) if is_clustered else (_nets_by_row_id(info, steps), False)
@@ -189,7 +188,6 @@ def _handle(info: TableInfo, row: Row) -> tuple[Any, ...]:
 
 
 def _clustered_nets(info: TableInfo, steps: list[_Step]) -> tuple[list[_Net], bool]:
-    """Return the net changes of a table whose rows are stored under their primary key, and whether one has moved."""
     parts = [(column.name, key_part(column.kind)) for column in info.whole_primary_key]
 
     def stored_key(row: Row) -> tuple[Any, ...]:

@@ -115,7 +115,6 @@ def _matching_rows(table: StoredTable, condition: CallTree | None, running: Runn
 
 
 def _by_key(table: StoredTable, condition: CallTree, running: RunningStatement) -> list[Row] | None:
-    """Return the row that a condition names by its key of integers, or no row; ``None`` if it names none so."""
     handle = table.info.whole_handle_key
     if not handle or any(column.type not in INTEGER_TYPES for column in handle):
         return None
@@ -132,7 +131,6 @@ def _by_key(table: StoredTable, condition: CallTree, running: RunningStatement) 
 
 
 def _equalities(condition: CallTree) -> Iterator[tuple[str, CallTree]]:
-    """Yield the columns that a condition compares with one constant each, all of which must be equal."""
     match condition:
         case Call("and", (left, right)):
             yield from _equalities(left)
@@ -166,7 +164,6 @@ def _conditions(condition: CallTree) -> Iterator[Call]:
 
 
 def _assignments(assigned: Sequence[nodes.Assigned], scope: Scope) -> dict[Column, CallTree | Column]:
-    """Return what is assigned to each column: an expression, or the column whose default it is."""
     assignments: dict[Column, CallTree | Column] = {}
     for each in assigned:
         column = scope.column(each.column)
@@ -250,7 +247,6 @@ def differs(column: Column, old: str | None, new: str | None) -> bool:
 
 
 def _is_same_json(old: Any, new: Any) -> bool:
-    """Return whether two documents differ at most in the form of their numbers."""
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_is_same_json(old[name], new[name]) for name in old)
     if isinstance(old, list) and isinstance(new, list):
@@ -306,8 +302,6 @@ def refuse_moves(table: StoredTable, changed: Sequence[tuple[Row, Row]], running
 
 
 class _BothRows(Scope):
-    """The names of ON DUPLICATE KEY UPDATE: columns of the row that exists, those of the new one in VALUES()."""
-
     def _bound(self, node: Any) -> Any:
         if isinstance(node, nodes.Values | nodes.ColumnName):
             column = self.column(node.column if isinstance(node, nodes.Values) else node)

@@ -336,7 +336,6 @@ def _check_rename(state: TableState, old: str, new: str) -> None:
 
 
 def _renumber_indexes(state: TableState, column: str) -> TableState:
-    """If a column's data is rewritten, its indexes are rebuilt with new ids in their old positions."""
     indexes = []
     number = state.max_index_id
     for index in state.info.indexes:
@@ -401,7 +400,6 @@ class TableAlterer:
         raise DdlError(f"{kind.__name__} is not understood in ALTER TABLE", remedy="Leave this change out")
 
     def _alter_options(self, spec: nodes.AlterOptions, state: TableState) -> tuple[Alteration, ...]:
-        """Each option is a job of its own, except that charset and collation are one, and so are the TTL options."""
         steps: list[Alteration] = []
         done: set[str] = set()
         for option in spec.options:
@@ -458,7 +456,6 @@ def _has_charset(column: Column) -> bool:
 
 
 def _check_disjoint(specs: list[nodes.AlterSpec]) -> None:
-    """One ALTER may change each column and index only once."""
     columns: list[str] = []
     indexes: list[str] = []
     touched: dict[type, Callable[..., str]] = {

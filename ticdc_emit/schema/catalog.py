@@ -195,7 +195,6 @@ def _with_statement(error: SchemaError, query: str) -> NoReturn:
 
 
 def _position_of(error: SchemaError, query: str) -> int:
-    """Return the position of the error's object in the statement; its start if the statement does not name it."""
     for key in ("column", "index", "partition", "table", "schema"):
         name = str(error.context.get(key, "")).rpartition(".")[2]
         if name and (found := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE)):
@@ -247,7 +246,6 @@ def current_database(table: str | None, catalog: Catalog) -> str:
 
 
 def _apply_anywhere(catalog: Catalog, query: str, commit_ts: int, sql_mode: str) -> None:
-    """Apply a statement, and create the database of a CREATE TABLE if there is none."""
     try:
         catalog.apply(query, commit_ts=commit_ts)
     except DdlError:
@@ -259,7 +257,6 @@ def _apply_anywhere(catalog: Catalog, query: str, commit_ts: int, sql_mode: str)
 
 
 def _database_of(query: str, sql_mode: str) -> str:
-    """Return the database that a CREATE TABLE names, "" for any other statement."""
     try:
         statement = parse_ddl(query, sql_mode)
     except SchemaError:

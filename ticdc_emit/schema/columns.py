@@ -241,8 +241,6 @@ def _check_default(column: Column, is_null: bool) -> None:
 
 @dataclass
 class _Options:
-    """The content of a column's options."""
-
     flags: ColumnFlag
     constraints: list[Constraint]
     comment: str = ""

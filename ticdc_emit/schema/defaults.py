@@ -320,7 +320,6 @@ def _moment_of(exact: dt.datetime) -> Moment:
 
 
 def _round_fraction(fraction: str, fsp: int) -> tuple[int, int]:
-    """Return (microseconds rounded to fsp, 1 if that carries into the seconds)."""
     digits = fraction[:7].ljust(7, "0")
     unit = 10 ** (7 - fsp)
     rounded = (int(digits) + unit // 2) // unit * unit // 10
@@ -558,7 +557,6 @@ def _bit_default(literal: Literal, column: Column) -> bytes:
 
 
 def _decoded(raw: bytes, column: Column) -> bytes:
-    """Convert a hex or bit literal from the column's charset to UTF-8; binary columns keep the bytes."""
     codec = None if isinstance(raw, JobText) else python_codec(column.charset)
     return raw.decode(codec).encode() if codec else raw
 

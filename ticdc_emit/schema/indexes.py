@@ -184,7 +184,6 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
 
 
 def _vector_part(expression: Expression, constraint: Constraint) -> KeyPart:
-    """Return the column of a vector index, which needs no hidden column."""
     node = expression.node
     if isinstance(node, Call) and node.name.lower() in _DISTANCES and len(node.arguments) == 1:
         (column,) = node.arguments

@@ -319,7 +319,6 @@ class TableJobs(JobRecorder):
         own_query: bool = False,
         own_job: bool = True,
     ) -> None:
-        """Rename a table, named ``written`` in the statement; each of several has a text of its own."""
         database, name = self._resolve(nodes.TableName(new.schema or self._schema, new.name))
         check_identifier(name, "table")
         before = state.info

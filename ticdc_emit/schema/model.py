@@ -298,9 +298,6 @@ class TableInfo:
         return self._best_key(self.columns) if self.virtual_keys else self.whole_handle_key
 
     def _best_key(self, columns: tuple[Column, ...], indexes: tuple[Index, ...] | None = None) -> tuple[Column, ...]:
-        """Return the best unique index over NOT NULL ones among these columns, in their order. ``indexes``: those that
-        may be chosen, by default all.
-        """
         filled = {column.name for column in columns if not column.nullable}
         candidates = self.indexes if indexes is None else indexes
         usable = [index for index in candidates if index.unique and filled.issuperset(index.columns)]

@@ -142,7 +142,6 @@ def _of_column(column: Column) -> RangeKind | None:
 
 
 def _shown(kind: RangeKind, bound: Node) -> str:
-    """Return a bound's text; "" if it is not a constant."""
     if isinstance(bound, MaxValue):
         return MAXVALUE
     try:

@@ -121,7 +121,6 @@ def _is_same_kind(old: Column, new: Column) -> bool:
 
 
 def _source(column: Column, before: TableInfo, lost: set[int]) -> Column | None:
-    """Return the column that a column was; ``lost``: the ids that exist no more."""
     named = None
     for old in before.row_columns:
         if old.id == column.id:
@@ -135,7 +134,6 @@ def _source(column: Column, before: TableInfo, lost: set[int]) -> Column | None:
 
 
 def _cast(old: Column, new: Column) -> tuple[bool, _Cast | None]:
-    """Return whether values of ``old`` are known in ``new``, and the conversion if their text changes."""
     kind, digits, more = new.type, new.fraction_digits, new.fraction_digits - old.fraction_digits
     if old.type in INTEGER_TYPES and (kind in INTEGER_TYPES or (kind in STRING_TYPES and not new.is_binary)):
         return True, None

@@ -53,7 +53,6 @@ def default_of(value: exp.Expr, choice: TypeChoice, dialect: str) -> str | None:
 
 
 def _uncalled(value: exp.Expr) -> exp.Expr:
-    """Return what is inside parentheses, and a function without its schema."""
     while isinstance(value, exp.Paren) or (isinstance(value, exp.Dot) and isinstance(value.expression, exp.Anonymous)):
         value = value.this if isinstance(value, exp.Paren) else value.expression
     return value
@@ -83,7 +82,6 @@ def _changes_nothing(cast: exp.DataType, value: exp.Expr, own: str, dialect: str
 
 
 def _function(value: exp.Expr, own: str) -> str | None:
-    """Return the current time or date, or a new UUID, for a column that can have it."""
     kind, name = _kind(own), value.name.lower() if isinstance(value, exp.Anonymous) and not value.expressions else ""
     is_now = (isinstance(value, _NOW) and not isinstance(value.this, exp.Expr)) or name in _NOW_NAMES
     is_now |= value.is_string and value.name.lower() == "now"
@@ -122,7 +120,6 @@ def _literal(value: exp.Expr, choice: TypeChoice) -> str | None:
 
 
 def _constant(value: exp.Expr) -> str | None:
-    """Return the text of a constant: digits of a number, the value of a string."""
     if isinstance(value, exp.Neg):
         inner = _constant(value.this)
         return None if inner is None or isinstance(value.this, exp.Boolean) else f"-{inner}"

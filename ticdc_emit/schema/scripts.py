@@ -232,7 +232,6 @@ class _Script:
             log.disabled = was_silent
 
     def _statements(self) -> Iterator[tuple[int, str, list[str]]]:
-        """Yield the offset, the text and the first words of each statement."""
         text = self.text
         for lines in (_COPIED, _OF_CLIENT):
             text = lines.sub(lambda found: ";" + re.sub(r"[^\n]", " ", found[0])[1:], text)
@@ -258,7 +257,6 @@ class _Script:
         return start, self.text[start : tokens[-1].end + 1], [token.text.upper() for token in tokens[:8]]
 
     def _tree(self, label: str) -> exp.Expr | None:
-        """Return the tree of a statement, ``None`` for one that sqlglot does not know."""
         first: Exception | None = None
         for reading in self._readings():
             try:
@@ -281,7 +279,6 @@ class _Script:
         return None
 
     def _readings(self) -> Iterator[str]:
-        """Yield a statement, the same with forms that sqlglot reads, and both without what follows their columns."""
         if self._statement[:4].upper() != "SET ":  # of which USE is made
             yield self._statement
         rewritten = self._statement
@@ -298,7 +295,6 @@ class _Script:
                     break
 
     def _apply(self, tree: exp.Expr) -> bool:
-        """Apply a statement; return whether it is one that counts."""
         match tree, str(tree.args.get("kind") or "").upper():
             case exp.Create(), "TABLE" if re.match(r"CREATE\s+(DOMAIN|TYPE)\b", self._statement, re.IGNORECASE):
                 made = _Table("", "", 0)  # rewritten
@@ -326,7 +322,6 @@ class _Script:
         return True
 
     def _fail(self, message: str, offset: int, remedy: str = "", **context: str) -> NoReturn:
-        """Raise :class:`DdlError`. ``offset``: in the statement."""
         raise DdlError(
             message,
             remedy=remedy or "Correct it, or leave the statement out",
@@ -339,14 +334,12 @@ class _Script:
     # -- names -------------------------------------------------------------------------------------------------------
 
     def _text(self, identifier: exp.Expr) -> str:
-        """Return a name as the system keeps it."""
         name = identifier.name
         if self._reader.normalization_strategy in (NormalizationStrategy.LOWERCASE, NormalizationStrategy.UPPERCASE):
             return self._reader.normalize_identifier(identifier.copy()).name
         return name.lower() if self.dialect in _LOWER_CASE else name
 
     def _name(self, table: exp.Expr) -> Name:
-        """Return a table's schema and name."""
         schema = table.args.get("db")
         return (self.schema if schema is None else self._text(schema)), self._text(table.this)
 
@@ -355,7 +348,6 @@ class _Script:
         return to_lower(schema), to_lower(name)
 
     def _names(self, members: Iterable[exp.Expr]) -> tuple[str | None, ...]:
-        """Return the columns of a key; ``None`` in place of an expression."""
         found: list[str | None] = []
         for each in members:
             while isinstance(each, exp.Ordered | exp.Column | exp.Opclass | exp.Collate):
@@ -412,7 +404,6 @@ class _Script:
         return True
 
     def _element(self, table: _Table, element: exp.Expr) -> None:
-        """Add a column, a key or a constraint to a table."""
         match element:
             case exp.ColumnDef():
                 self._column(table, element)
@@ -660,7 +651,6 @@ class _Script:
         return made
 
     def _type_of(self, kind: exp.DataType) -> tuple[TypeChoice, _Column | None] | None:
-        """Return a type of the script, and the options of a domain."""
         named = kind.args.get("kind")
         if not isinstance(named, exp.Expr):
             return None
@@ -703,7 +693,6 @@ def _plural(what: str) -> str:
 
 
 def _label(words: Sequence[str]) -> str:
-    """Return what a statement is, in a word or two."""
     if words[0] not in ("CREATE", "ALTER", "DROP"):
         return words[0] if words[0].isalpha() else "other"
     rest = [word for word in words[1:] if word not in _MODIFIERS]

@@ -184,7 +184,6 @@ class _Stored:
                     yield Field(ColumnName((schema, name, column.name)), column.name)
 
     def _check(self, select: Select) -> None:
-        """Raise an error if the planner replaces what was written."""
         joins = [node for node in every_node(select.tables) if isinstance(node, Join)]
         has_star = any(isinstance(field.value, WildCard) for field in select.fields)
         if has_star and any(join.natural or join.using for join in joins):
@@ -202,7 +201,6 @@ class _Stored:
 
 
 def _with_databases(node: _N, scope: dict[str, str] | None = None) -> _N:
-    """Return a query in which columns qualified by a table of its FROM (not by an alias) have the database too."""
     if isinstance(node, Select):
         scope = _scope(node)
     if isinstance(node, ColumnName) and scope and len(node.parts) == _IN_TABLE:
@@ -212,7 +210,6 @@ def _with_databases(node: _N, scope: dict[str, str] | None = None) -> _N:
 
 
 def _scope(select: Select) -> dict[str, str]:
-    """Return the database of each table name; "" if the name is also an alias, or that of two tables."""
     databases: dict[str, str] = {}
     aliases = set()
     for source in sources(select.tables):

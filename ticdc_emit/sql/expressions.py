@@ -225,7 +225,6 @@ def _text(value: str, introducer: str) -> Operand:
 
 
 def _temporal(text: str, kind: MySQLType) -> Operand:
-    """DATE, TIME and TIMESTAMP literals."""
     fsp = min(len(text.rpartition(".")[2]), MAX_FSP) if "." in text else 0
     width = {MySQLType.DATE: 10, MySQLType.DURATION: duration_width(fsp)}.get(kind, datetime_width(fsp))
     fsp = 0 if kind is MySQLType.DATE else fsp

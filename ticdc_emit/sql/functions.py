@@ -17,37 +17,29 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.call_tree import ALIASES, Call
 from ticdc_emit.sql.evaluation import arithmetic, comparisons, dates, documents, texts
 from ticdc_emit.sql.evaluation.values import NotExactError, Value
-from ticdc_emit.sql.inference import results, rules
+from ticdc_emit.sql.inference import rules
 from ticdc_emit.sql.inference.operands import ASCII_TEXT, MAX_BLOB_WIDTH, Eval, Operand
-from ticdc_emit.sql.inference.results import Arguments, Rule, Signature
-from ticdc_emit.sql.inference.rules import length_of, of_arguments
-from ticdc_emit.sql.types import MySQLType
+from ticdc_emit.sql.inference.rules import Arguments, Rule, Signature, length_of, of_first
 
 Kernel: TypeAlias = Callable[..., Value]
 
 
 class Function(NamedTuple):
     """``type``: from the types of the arguments to that of the result. ``kernel``: from their values to that of the
-    result; its parameters say how many arguments it takes. ``None``: the function is not evaluated.
+    result; its parameters say how many arguments it takes. ``None``: the type is not known, the function not evaluated.
     """
 
-    type: Rule
+    type: Rule | None
     kernel: Kernel | None = None
 
 
 _INT = partial(Signature, Eval.INT)
 _TEXT = partial(Signature, Eval.STRING)
-_HASH = partial(Signature, Eval.STRING, collation=ASCII_TEXT)
-_DATE = partial(Signature, Eval.DATETIME, flen=10, decimal=0, type=MySQLType.DATE, may_be_null=True)
 _JSON = partial(Signature, Eval.JSON)
 _BIT = partial(Signature, Eval.INT, "ii", is_unsigned=True)
-_CLOCK = partial(Signature, Eval.INT, may_be_null=True)
-_SAME, _ALL = of_arguments(0), of_arguments(since=0)
 
 
 def _counted(rule: Rule, least: int, most: int | None = None) -> Rule:
-    """Return a rule that refuses another number of arguments; ``most`` is ``least`` if it is not given."""
-
     def counted(arguments: Arguments) -> Operand:
         if not least <= len(arguments) <= (least if most is None else most):
             raise DdlError(f"a function in it does not take {len(arguments)} arguments")
@@ -56,7 +48,66 @@ def _counted(rule: Rule, least: int, most: int | None = None) -> Rule:
     return counted
 
 
-_MANY = 1 << 16
+_ONLY_COMPUTED: Mapping[str, Kernel] = {
+    "if": comparisons.if_,
+    "ifnull": comparisons.coalesce,
+    "nullif": comparisons.nullif,
+    "coalesce": comparisons.coalesce,
+    "case": comparisons.case,
+    "case_of": comparisons.case_of,
+    "abs": arithmetic.absolute,
+    "ceil": arithmetic.ceil,
+    "floor": arithmetic.floor,
+    "round": arithmetic.round_number,
+    "truncate": arithmetic.truncate,
+    "sign": arithmetic.sign,
+    "char_length": texts.char_length,
+    "length": texts.length,
+    "locate": texts.locate,
+    "instr": texts.instr,
+    "find_in_set": texts.find_in_set,
+    "concat": texts.concat,
+    "concat_ws": texts.concat_ws,
+    "left": texts.left,
+    "right": texts.right,
+    "substr": texts.substr,
+    "substring_index": texts.substring_index,
+    "trim": texts.trim,
+    "ltrim": texts.ltrim,
+    "rtrim": texts.rtrim,
+    "replace": texts.replace_text,
+    "lpad": texts.lpad,
+    "rpad": texts.rpad,
+    "repeat": texts.repeat_text,
+    "insert": texts.insert_text,
+    "format": texts.format_number,
+    "hex": texts.hex_text,
+    "unhex": texts.unhex,
+    "sha1": partial(texts.digest, "sha1"),
+    "year": partial(dates.date_part, "year"),
+    "quarter": partial(dates.date_part, "quarter"),
+    "month": partial(dates.date_part, "month"),
+    "dayofmonth": partial(dates.date_part, "dayofmonth"),
+    "dayofweek": partial(dates.date_part, "dayofweek"),
+    "dayofyear": partial(dates.date_part, "dayofyear"),
+    "weekday": partial(dates.date_part, "weekday"),
+    "hour": partial(dates.date_part, "hour"),
+    "minute": partial(dates.date_part, "minute"),
+    "second": partial(dates.date_part, "second"),
+    "time_to_sec": dates.time_to_sec,
+    "to_days": partial(dates.date_part, "to_days"),
+    "datediff": dates.datediff,
+    "timestampdiff": dates.timestampdiff,
+    "date": dates.date,
+    "last_day": dates.last_day,
+    "date_format": dates.date_format,
+    "date_sub": dates.date_sub,
+    "date_add": dates.date_add,
+    "subtime": dates.subtime,
+    "addtime": dates.addtime,
+    "str_to_date": dates.str_to_date,
+}
+"""Functions that TiDB takes in an index only with ``allow-expression-index``."""
 FUNCTIONS: Mapping[str, Function] = {
     # operators
     "+": Function(rules.plus_like(), partial(arithmetic.arithmetic, "+")),
@@ -90,77 +141,11 @@ FUNCTIONS: Mapping[str, Function] = {
     "like": Function(rules.matches, comparisons.like),
     "regexp": Function(rules.matches, comparisons.regexp),
     "isnull": Function(_counted(rules.is_null, 1), comparisons.is_null),
-    # control
-    "if": Function(results.if_, comparisons.if_),
-    "ifnull": Function(results.ifnull, comparisons.coalesce),
-    "nullif": Function(results.nullif, comparisons.nullif),
-    "coalesce": Function(results.coalesce, comparisons.coalesce),
-    "case": Function(results.case, comparisons.case),
-    "case_of": Function(rules.case_of, comparisons.case_of),
-    # numbers
-    "abs": Function(_counted(rules.abs_, 1), arithmetic.absolute),
-    "ceil": Function(_counted(rules.floor, 1), arithmetic.ceil),
-    "floor": Function(_counted(rules.floor, 1), arithmetic.floor),
-    "round": Function(_counted(rules.round_, 1, 2), arithmetic.round_number),
-    "truncate": Function(_counted(rules.truncate, 2), arithmetic.truncate),
-    "sign": Function(_INT("r"), arithmetic.sign),
-    # text to numbers
-    "char_length": Function(_INT("s"), texts.char_length),
-    "length": Function(_INT("s", 10), texts.length),
-    "locate": Function(_INT("ss[i]", collation=of_arguments(0, 1)), texts.locate),
-    "instr": Function(_INT("ss", 11, collation=_ALL), texts.instr),
-    "find_in_set": Function(_INT("ss", 3, collation=_ALL), texts.find_in_set),
     # text
-    "concat": Function(_counted(rules.concat, 1, _MANY), texts.concat),
-    "concat_ws": Function(_counted(partial(rules.concat, separated=True), 2, _MANY), texts.concat_ws),
-    "lower": Function(_TEXT("s", length_of(), collation=_SAME), texts.lower),
-    "upper": Function(_TEXT("s", length_of(), collation=_SAME), texts.upper),
-    "reverse": Function(_TEXT("s", length_of(), collation=_SAME), texts.reverse),
-    "left": Function(_TEXT("si", length_of(), collation=_SAME), texts.left),
-    "right": Function(_TEXT("si", length_of(), collation=_SAME), texts.right),
-    "substr": Function(_TEXT("si[i]", length_of(), collation=_SAME), texts.substr),
-    "substring_index": Function(_TEXT("ssi", length_of(), collation=_SAME), texts.substring_index),
-    "trim": Function(_TEXT("s[si]", length_of(), collation=_SAME), texts.trim),
-    "ltrim": Function(_TEXT("s", length_of(), collation=_SAME), texts.ltrim),
-    "rtrim": Function(_TEXT("s", length_of(), collation=_SAME), texts.rtrim),
-    "replace": Function(_TEXT("sss", rules.replaced_length, collation=_SAME), texts.replace_text),
-    "lpad": Function(_TEXT("sis", rules.padded_length, collation=of_arguments(0, 2), may_be_null=True), texts.lpad),
-    "rpad": Function(_TEXT("sis", rules.padded_length, collation=of_arguments(0, 2), may_be_null=True), texts.rpad),
-    "repeat": Function(_TEXT("si", MAX_BLOB_WIDTH, collation=_SAME, may_be_null=True), texts.repeat_text),
-    "insert": Function(
-        _TEXT("siis", MAX_BLOB_WIDTH, collation=of_arguments(0, 3), may_be_null=True), texts.insert_text
-    ),
-    "format": Function(_HASH("di[s]", MAX_BLOB_WIDTH), texts.format_number),
-    "hex": Function(_counted(rules.hex_, 1), texts.hex_text),
-    "unhex": Function(_counted(rules.unhex, 1), texts.unhex),
-    # hashes
-    "md5": Function(_HASH("s", 32), partial(texts.digest, "md5")),
-    "sha1": Function(_HASH("s", 40), partial(texts.digest, "sha1")),
-    # dates and times
-    "year": Function(_CLOCK("t", 4), partial(dates.date_part, "year")),
-    "quarter": Function(_CLOCK("t", 1), partial(dates.date_part, "quarter")),
-    "month": Function(_CLOCK("t", 2), partial(dates.date_part, "month")),
-    "dayofmonth": Function(_CLOCK("t", 2), partial(dates.date_part, "dayofmonth")),
-    "dayofweek": Function(_CLOCK("t", 1), partial(dates.date_part, "dayofweek")),
-    "dayofyear": Function(_CLOCK("t", 3), partial(dates.date_part, "dayofyear")),
-    "weekday": Function(_CLOCK("t", 1), partial(dates.date_part, "weekday")),
-    "hour": Function(_CLOCK("u", 3), partial(dates.date_part, "hour")),
-    "minute": Function(_CLOCK("u", 2), partial(dates.date_part, "minute")),
-    "second": Function(_CLOCK("u", 2), partial(dates.date_part, "second")),
-    "time_to_sec": Function(_CLOCK("u", 10), dates.time_to_sec),
-    "to_days": Function(_CLOCK("t"), partial(dates.date_part, "to_days")),
-    "datediff": Function(_CLOCK("tt"), dates.datediff),
-    "timestampdiff": Function(_CLOCK(".tt"), dates.timestampdiff),
-    "date": Function(_DATE("t"), dates.date),
-    "last_day": Function(_DATE("t"), dates.last_day),
-    "date_format": Function(
-        _TEXT("ts", lambda arguments: (arguments[1].flen + 1) // 2 * 11, may_be_null=True), dates.date_format
-    ),
-    "date_sub": Function(_counted(rules.date_add, 3), dates.date_sub),
-    "date_add": Function(_counted(rules.date_add, 3), dates.date_add),
-    "subtime": Function(_counted(rules.add_time, 2), dates.subtime),
-    "addtime": Function(_counted(rules.add_time, 2), dates.addtime),
-    "str_to_date": Function(_counted(rules.str_to_date, 2), dates.str_to_date),
+    "lower": Function(_TEXT("s", length_of(), collation=of_first), texts.lower),
+    "upper": Function(_TEXT("s", length_of(), collation=of_first), texts.upper),
+    "reverse": Function(_TEXT("s", length_of(), collation=of_first), texts.reverse),
+    "md5": Function(_TEXT("s", 32, collation=ASCII_TEXT), partial(texts.digest, "md5")),
     # JSON
     "json_type": Function(_TEXT("j", 51)),
     "json_unquote": Function(_TEXT("s", length_of()), documents.json_unquote),
@@ -189,6 +174,7 @@ FUNCTIONS: Mapping[str, Function] = {
     # shards
     "tidb_shard": Function(_INT("i", 4, is_unsigned=True)),
     "vitess_hash": Function(_INT("i", is_unsigned=True)),
+    **{name: Function(None, kernel) for name, kernel in _ONLY_COMPUTED.items()},
 }
 
 
@@ -208,7 +194,7 @@ def result_type(name: str, arguments: Arguments) -> Operand:
     if name in _ILLEGAL:
         raise DdlError(f"an expression index cannot call {name.upper()}(), whose value changes")
     function = FUNCTIONS.get(ALIASES.get(name, name))
-    if function is None:
+    if function is None or function.type is None:
         raise DdlError(f"the result type of {name.upper()}() is not known")
     return function.type(arguments)
 
@@ -227,7 +213,6 @@ def kernel_of(call: Call) -> Kernel:
 
 @cache
 def _arity(kernel: Kernel) -> tuple[int, int | None]:
-    """Return the least and greatest number of a kernel's arguments, ``None`` for no limit."""
     parameters = inspect.signature(kernel).parameters.values()
     required = sum(each.kind is each.POSITIONAL_OR_KEYWORD and each.default is each.empty for each in parameters)
     is_open = any(each.kind is each.VAR_POSITIONAL for each in parameters)

@@ -204,7 +204,6 @@ _STRINGS = {True: r"[^'\\]*(?:(?:\\.|'')[^'\\]*)*", False: r"[^']*(?:''[^']*)*"}
 
 @cache
 def _row_pattern(more: str, *, backslash: bool) -> re.Pattern[str]:
-    """Return the pattern of a row of literals; ``more``: how many come after the first one, as a quantifier."""
     literal = f"(?:{_ROW_LITERAL})".replace("STRING", _STRINGS[backslash])
     return re.compile(rf"\s*(,?)\s*\(\s*{literal}(?:\s*,\s*{literal}){more}\s*\)", re.DOTALL | re.ASCII)
 
@@ -305,7 +304,6 @@ class _Scanner:
         return tokens
 
     def _rows(self, start: int) -> int:
-        """Join the rows of literals that follow into one token, and return where to continue."""
         row = _row_pattern("*", backslash=self._escapes).match(self._sql, start)
         if row is None or row[1]:
             return start
@@ -324,7 +322,6 @@ class _Scanner:
         return self._tokens[-2].kind == "name" and self._tokens[-2].end == self._tokens[-1].start
 
     def _after_dot(self, position: int) -> bool:
-        """Return whether a dot comes before the position, with only blanks between."""
         while position and self._sql[position - 1] == " ":
             position -= 1
         return self._sql[position - 1 : position] == "."
@@ -343,7 +340,6 @@ class _Scanner:
         raise DdlError(message, remedy=remedy, statement=self._sql, position=position)
 
     def _comment(self, start: int) -> int:
-        """Return where to continue: after the comment, or after its opener if it contains code."""
         code = code_after(self._sql, start)
         if code is not None:
             self._in_code_comment = True

@@ -63,7 +63,6 @@ def _with_database(statement: _N, target: Target) -> _N:
 
 
 def _tables(node: object) -> Iterator[TableName]:
-    """Yield the names of tables in order of appearance."""
     pending = [node]
     while pending:
         node = pending.pop()
@@ -76,7 +75,6 @@ def _tables(node: object) -> Iterator[TableName]:
 
 
 def _with_qualifier(node: object, target: Target) -> object:
-    """Return a column with another table before it, if the database is written too."""
     match node:
         case ColumnName((str(schema), str(table), str(name))):
             return replace(node, parts=(*target(schema, table), name))
@@ -186,7 +184,6 @@ def _is_table(table: TableName, scope: _Scope) -> bool:
 
 
 def _qualifier(names: tuple[str, ...], scope: _Scope) -> tuple[str, ...]:
-    """Return what stands before a column or ``*``, with the new name of its table."""
     if not names:
         return names
     schema, name = ("", *names)[-2:]

@@ -131,7 +131,6 @@ def script_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStateme
 
 
 def _first(script: str, position: int) -> int:
-    """Return where a statement's code begins, after blanks and comments."""
     while True:
         if blank := _BLANK.match(script, position):
             position = blank.end()
@@ -141,7 +140,6 @@ def _first(script: str, position: int) -> int:
 
 
 def _after_opener(script: str, position: int) -> int:
-    """Return where to continue at ``/*``: after the comment, or after its opener if it contains code."""
     code = code_after(script, position)
     end = script.find("*/", position + 2) + 2
     if code is None and end < 2:
@@ -150,7 +148,6 @@ def _after_opener(script: str, position: int) -> int:
 
 
 def _end(script: str, position: int, pieces: re.Pattern[str]) -> tuple[int, int]:
-    """Return where a statement ends, and where the next one begins."""
     while found := pieces.search(script, position):
         if found["end"] is not None:
             return found.span()

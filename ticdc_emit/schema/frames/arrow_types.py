@@ -120,7 +120,6 @@ def _is_nested(kind: pa.DataType) -> bool:
 
 
 def _text_in_json(kind: pa.DataType, column: str, table: str | None) -> Iterator[bool]:
-    """Yield for each type inside a nested one whether JSON shows it as text; raise the error of one that has none."""
     if pa.types.is_struct(kind):
         inside = [field.type for field in kind]
         if len({field.name for field in kind}) < len(inside):

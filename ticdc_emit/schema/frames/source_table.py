@@ -272,7 +272,6 @@ class SourceTable:
         return own[to_lower(key)]
 
     def _with_keys(self, notes: list[str]) -> SourceTable:
-        """Return the table whose columns fit into its keys; add to ``notes`` what changed."""
         columns = {column.name: column for column in self.columns}
         lengths: dict[str, int] = {}  # in bytes
         for key in filter(None, (self.keys, *self.unique)):
@@ -320,9 +319,6 @@ class SourceTable:
         return replace(self, columns=tuple(columns))
 
     def _key_bytes(self, column: SourceColumn) -> int | None:
-        """Return what a column takes in a key; ``None`` without a length. Raises :class:`SchemaError` for a type that
-        no key has.
-        """
         try:
             size = key_bytes(column.type)
         except DdlError as error:
@@ -343,7 +339,6 @@ class SourceTable:
         return notes
 
     def _check_statement(self) -> None:
-        """Raise :class:`SchemaError` unless the schema catalog creates the table."""
         catalog = Catalog()
         catalog.ensure_database(self.schema)
         try:

@@ -199,7 +199,6 @@ _BUCKETS = re.compile(r"bucket\((\d+), *`?([^,()`]+)`?\)")
 
 
 def _partitioning(transforms: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, list[str]]:
-    """Return the PARTITION BY clause of buckets over a key's column; other partitions are left out."""
     if not transforms:
         return "", []
     buckets = _BUCKETS.fullmatch(transforms[0]) if len(transforms) == 1 else None
@@ -276,10 +275,6 @@ _MAY_HAVE_IDENTITIES = re.compile(r"delta\.feature\.identityColumns=|delta\.minW
 def _delta_identities(
     spark: SparkSession, name: str, details: Mapping[str, str]
 ) -> tuple[dict[str, StructField], tuple[str, ...]]:
-    """Return the fields of a Delta table's identity columns by name, and what to say if its log cannot be read.
-
-    ``details``: what Spark describes of the table, which shows whether it may have any.
-    """
     from pyspark.errors import PySparkException
 
     if details.get("Provider") != "delta" or not _MAY_HAVE_IDENTITIES.search(details.get("Table Properties", "")):

@@ -222,7 +222,6 @@ def _general_key(text: str) -> str:
 
 
 def _weight(char: str) -> str:
-    """Return the key of a character in ``utf8mb4_general_ci``."""
     if char.isascii():
         return char.upper()
     if ord(char) >= _BMP:
@@ -389,7 +388,6 @@ def if_(condition: Value, yes: Value, no: Value) -> Value:
 
 
 def _chosen(flags: Data, yes: Data, no: Data) -> Data:
-    """Return ``yes`` where the flag is set, else ``no``; a constant stands in each row that has it."""
     rows = max((len(each) for each in (flags, yes, no) if isinstance(each, pa.Array)), default=1)
     check_bytes(
         "a choice", rows * max((byte_size(each) for each in (yes, no) if isinstance(each, pa.Scalar)), default=0)
@@ -431,7 +429,6 @@ def nullif(left: Value, right: Value) -> Value:
 
 
 def _merge(values: Sequence[Value]) -> tuple[Kind, list[Value]]:
-    """Return the branches of a choice in one common form."""
     kinds = {value.kind for value in values} - {Kind.NULL}
     if not kinds:
         return Kind.NULL, list(values)
@@ -452,7 +449,6 @@ def _merge(values: Sequence[Value]) -> tuple[Kind, list[Value]]:
 
 
 def _typed_null(value: Value, kind: pa.DataType) -> Data | None:
-    """Return a NULL literal as a value of that type; ``None`` for any other value."""
     return pa.scalar(None, kind) if value.kind is Kind.NULL else None
 
 

@@ -261,7 +261,6 @@ def _moment_text(moment: dt.datetime, fsp: int) -> str:
 
 
 def _months_later(start: dt.datetime, months: int) -> dt.datetime:
-    """Return the same day of another month, or the last one of a shorter month."""
     year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
     last = calendar.monthrange(year, month + 1)[1]
     return start.replace(year=year, month=month + 1, day=min(start.day, last))
@@ -382,7 +381,6 @@ def str_to_date(value: Value, layout: Value) -> Value:
 
 
 def _pattern_of(layout: str) -> tuple[re.Pattern[str], int]:
-    """Return what reads a layout, and the digits after the second: -1 for a date alone."""
     pattern, names = "", list[str]()
     chars = iter(layout)
     for char in chars:

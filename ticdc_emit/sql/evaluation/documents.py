@@ -152,7 +152,6 @@ def json_array(*items: Value) -> Value:
 
 
 def _rows_of(function: Callable[..., str], texts: list[Data], values: Sequence[Value]) -> Data:
-    """Apply a function to texts and to the contents of values, row by row; a NULL is JSON's null."""
     contents = [_contents(value) for value in values]
     count = next((len(each) for each in (*texts, *contents) if not isinstance(each, pa.Scalar | list)), None)
     columns = [_repeated(each, count or 1) for each in (*texts, *contents)]
@@ -161,13 +160,10 @@ def _rows_of(function: Callable[..., str], texts: list[Data], values: Sequence[V
 
 
 class _Contents(tuple[Any, ...]):
-    """The contents of the values of a column."""
-
     __slots__ = ()
 
 
 def _contents(value: Value) -> Any:
-    """Return the content of a constant in a list, or those of a column."""
     read = _reader(value)
     if value.is_constant:
         return [read(value.data.as_py())]
@@ -259,7 +255,6 @@ def _constant_path(path: Value, name: str) -> list[str | int]:
 
 
 def _at(content: Any, legs: Sequence[str | int]) -> Any:
-    """Return the value at a path, ``None`` if there is none."""
     for leg in legs:
         if isinstance(leg, str):
             content = content.get(leg) if isinstance(content, dict) else None

@@ -13,7 +13,6 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.inference.operands import (
     CONNECTION,
     MAX_DECIMAL,
-    MAX_FSP,
     MAX_INT_WIDTH,
     MAX_LONG_BLOB_WIDTH,
     MAX_REAL_WIDTH,
@@ -24,7 +23,7 @@ from ticdc_emit.sql.inference.operands import (
     Eval,
     Operand,
 )
-from ticdc_emit.sql.types import BINARY_CHARSET, CALENDAR_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import BINARY_CHARSET, ColumnFlag, MySQLType
 
 _DATE_WIDTH, _DATETIME_WIDTH, _DURATION_WIDTH = 10, 19, 10
 _KEPT_FLAGS = ColumnFlag.UNSIGNED | ColumnFlag.NOT_NULL
@@ -67,10 +66,6 @@ def as_eval(operand: Operand, wanted: Eval) -> Operand:
             return _as_decimal(operand)
         case Eval.STRING:
             return _as_string(operand)
-        case Eval.DATETIME:
-            return _as_datetime(operand)
-        case Eval.DURATION:
-            return _as_duration(operand)
         case Eval.JSON:
             return operand if operand.eval is Eval.JSON else _as_json(operand)
     raise DdlError(f"it converts to {wanted.value}")
@@ -145,7 +140,6 @@ def _as_string(operand: Operand) -> Operand:
 
 
 def _with_text_length(text: Operand, source: Operand) -> Operand:
-    """Give text of unspecified length the length that every value of ``source`` needs."""
     if text.flen != UNSPECIFIED or text.type is MySQLType.STRING or source.is_null or source.is_hybrid:
         return text
     flen, kind = UNSPECIFIED, text.type
@@ -167,40 +161,6 @@ def _with_text_length(text: Operand, source: Operand) -> Operand:
         case Eval.STRING:
             flen = _BLOB_WIDTHS.get(source.type, source.flen if source.flen > 0 else UNSPECIFIED)
     return replace(text, type=kind, flen=flen)
-
-
-def _as_datetime(operand: Operand) -> Operand:
-    if operand.type in CALENDAR_TYPES:
-        return operand
-    match operand.eval:
-        case Eval.INT:
-            fsp = 0
-        case Eval.DURATION:
-            fsp = operand.decimal
-        case Eval.DECIMAL:
-            fsp = min(operand.decimal, MAX_FSP)
-        case _:
-            fsp = MAX_FSP
-    return _temporal(operand, MySQLType.DATETIME, datetime_width(fsp), fsp)
-
-
-def _as_duration(operand: Operand) -> Operand:
-    if operand.type is MySQLType.DURATION:
-        return operand
-    fsp = operand.decimal if operand.eval in (Eval.DATETIME, Eval.TIMESTAMP) else MAX_FSP
-    return _temporal(operand, MySQLType.DURATION, duration_width(fsp), fsp)
-
-
-def _temporal(operand: Operand, kind: MySQLType, flen: int, fsp: int) -> Operand:
-    return Operand(
-        kind,
-        flen,
-        fsp,
-        coercibility=operand.coercibility,
-        is_constant=operand.is_constant,
-        value=operand.value,
-        maybe_null=operand.is_constant,  # text may not be a date
-    )
 
 
 def _as_json(operand: Operand) -> Operand:

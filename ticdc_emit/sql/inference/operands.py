@@ -186,7 +186,6 @@ def _of(operand: Operand) -> Collation:
 
 
 def _merged(left: Collation, right: Collation) -> Collation | None:
-    """Return the winner of two, ``None`` if there is none."""
     ascii_both = left.is_ascii and right.is_ascii
 
     def won(winner: Collation) -> Collation:

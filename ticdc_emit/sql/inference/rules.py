@@ -1,24 +1,24 @@
-"""Operators on numbers, and the numeric functions whose type follows their argument's.
+"""The types of results: a function's :class:`Signature`, and a rule for each operator.
 
-Rule source: pingcap/tidb ``pkg/expression/builtin_arithmetic.go``, ``builtin_op.go`` (``unaryMinus``) and
-``builtin_math.go``.
+The steps are TiDB's (``pkg/expression/builtin.go``: ``newBaseBuiltinFuncWithTp``, ``pkg/expression/constant_fold.go``):
+derive the collation, convert the arguments, make the default type of the result, set its length, fold constants. Rule
+source of the operators: ``builtin_arithmetic.go``, ``builtin_op.go`` (``unaryMinus``).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import TypeAlias
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.sql.inference.casts import as_eval, datetime_width, duration_width
+from ticdc_emit.sql.inference.casts import as_eval
 from ticdc_emit.sql.inference.operands import (
-    ASCII_TEXT,
     BYTES,
+    CONNECTION,
     MAX_BLOB_WIDTH,
     MAX_DECIMAL,
-    MAX_FSP,
     MAX_INT_WIDTH,
     MAX_REAL_WIDTH,
     MAX_SCALE,
@@ -31,20 +31,106 @@ from ticdc_emit.sql.inference.operands import (
     derived,
     with_length,
 )
-from ticdc_emit.sql.inference.results import Arguments, Rule, Signature, case, folded, result_of
 from ticdc_emit.sql.nodes.expressions import negated
 from ticdc_emit.sql.types import (
     INTEGER_TYPES,
-    MOMENT_TYPES,
     TEMPORAL_TYPES,
     ColumnFlag,
     MySQLType,
     integer_range,
 )
 
+Arguments: TypeAlias = "Sequence[Operand]"
+Rule: TypeAlias = Callable[[Arguments], Operand]
+
+_LETTERS = {"i": Eval.INT, "s": Eval.STRING, "j": Eval.JSON}
+# result -> (type, length, decimals) unless a row differs
+_DEFAULTS = {
+    Eval.INT: (MySQLType.LONGLONG, MAX_INT_WIDTH, 0),
+    Eval.REAL: (MySQLType.DOUBLE, MAX_REAL_WIDTH, UNSPECIFIED),
+    Eval.DECIMAL: (MySQLType.NEWDECIMAL, 11, 0),
+    Eval.STRING: (MySQLType.VAR_STRING, UNSPECIFIED, UNSPECIFIED),
+    Eval.JSON: (MySQLType.JSON, MAX_BLOB_WIDTH, 0),
+}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """``takes``: a letter per argument (int, string, json, ``.`` unchanged). Letters in brackets are optional; ``*``
+    repeats the last one. ``flen`` is a number, or a rule over the converted arguments. ``collation`` is a rule over the
+    arguments as written.
+    """
+
+    result: Eval
+    takes: str
+    flen: int | Callable[[Arguments], int] | None = None
+    collation: Collation | Callable[[Arguments], Collation] | None = None
+    is_unsigned: bool = False
+
+    def __call__(self, arguments: Arguments) -> Operand:
+        letters = self._letters(len(arguments))
+        if callable(self.collation):
+            collation = self.collation(arguments)
+        else:
+            collation = self.collation or (TEXT if self.result is Eval.STRING else BYTES)
+        converted = [
+            argument if letter == "." else as_eval(argument, _LETTERS[letter])
+            for argument, letter in zip(arguments, letters, strict=True)
+        ]
+        flen = self.flen(converted) if callable(self.flen) else self.flen
+        result = result_of(self.result, collation, flen)
+        return folded(result.flag(ColumnFlag.UNSIGNED, self.is_unsigned), converted)
+
+    def _letters(self, count: int) -> str:
+        required, _, optional = self.takes.rstrip("]*").partition("[")
+        letters = required + optional
+        if self.takes.endswith("*"):
+            letters = letters.ljust(count, letters[-1])
+        if not len(required) <= count <= len(letters):
+            raise DdlError(f"a function in it does not take {count} arguments")
+        return letters[:count]
+
+
+def result_of(result: Eval, collation: Collation, flen: int | None = None, decimal: int | None = None) -> Operand:
+    """Return the type that TiDB gives a function's result by default, with its length and decimals."""
+    kind, default_flen, default_decimal = _DEFAULTS[result]
+    charset, collate = BYTES.charset, BYTES.collate
+    if result is Eval.STRING:
+        charset, collate = collation.charset, collation.collate
+    elif result is Eval.JSON:
+        charset, collate = CONNECTION
+    operand = Operand(
+        kind,
+        default_flen,
+        default_decimal if decimal is None else decimal,
+        charset,
+        collate,
+        coercibility=collation.coercibility,
+        is_ascii=collation.is_ascii,
+    )
+    return with_length(operand, default_flen if flen is None else flen)
+
+
+def folded(result: Operand, arguments: Arguments, *, may_be_null: bool = False) -> Operand:
+    """Return the result as a constant if all arguments are: TiDB computes it and knows whether it is NULL."""
+    if not arguments or not all(argument.is_constant for argument in arguments) or result.eval is Eval.JSON:
+        return result
+    constant = replace(result, is_constant=True, value=UNKNOWN)
+    if may_be_null or not all(_has_value(argument) for argument in arguments):
+        return replace(constant, maybe_null=True)
+    return constant.flag(ColumnFlag.NOT_NULL)
+
+
+def _has_value(constant: Operand) -> bool:
+    if constant.value is UNKNOWN:
+        return not constant.maybe_null and constant.is_not_null
+    return constant.value is not None
+
+
+# -- operators ---------------------------------------------------------------------------------------------------------
+
 _DIVISION_SCALE = 4  # div_precision_increment
 _INT64 = 1 << 63
-_ABS_REAL_WIDTH = 22
 
 
 def plus_like(*, multiplies: bool = False) -> Rule:
@@ -73,7 +159,6 @@ def _pair(arguments: Arguments) -> Arguments:
 
 
 def _numeric(operand: Operand) -> Eval:
-    """Return the kind of number of an operand in arithmetic: ``INT``, ``DECIMAL`` or ``REAL``."""
     if operand.type in TEMPORAL_TYPES:
         return Eval.DECIMAL if operand.decimal > 0 else Eval.INT
     if operand.type is MySQLType.BIT or (operand.is_constant and isinstance(operand.value, bytes)):
@@ -154,73 +239,6 @@ def unary_minus(arguments: Arguments) -> Operand:
     return replace(result, value=negated(value)) if is_number else result  # type: ignore[arg-type]
 
 
-def _number(argument: Operand) -> Eval:
-    return argument.eval if argument.eval in (Eval.INT, Eval.DECIMAL) else Eval.REAL
-
-
-def abs_(arguments: Arguments) -> Operand:
-    """ABS."""
-    (argument,) = arguments
-    total = _number(argument)
-    result = result_of(total, BYTES, _ABS_REAL_WIDTH)
-    if total is not Eval.REAL:
-        decimal = min(argument.decimal, MAX_SCALE) if total is Eval.DECIMAL else argument.decimal
-        result = replace(with_length(result, argument.flen), decimal=decimal)
-    return folded(result.flag(ColumnFlag.UNSIGNED, argument.is_unsigned), arguments)
-
-
-def floor(arguments: Arguments) -> Operand:
-    """FLOOR and CEILING: an integer, except for decimals that an integer may not hold."""
-    (argument,) = arguments
-    total = _number(argument)
-    if total is Eval.REAL:
-        return folded(result_of(Eval.REAL, BYTES), arguments)
-    is_long = total is Eval.DECIMAL and argument.flen - argument.decimal > MAX_INT_WIDTH - 2
-    result = result_of(Eval.DECIMAL, BYTES, argument.flen, 0) if is_long else result_of(Eval.INT, BYTES)
-    return folded(result.flag(ColumnFlag.UNSIGNED, argument.is_unsigned), arguments)
-
-
-def round_(arguments: Arguments) -> Operand:
-    """ROUND."""
-    argument = arguments[0]
-    total = _number(argument)
-    result = result_of(total, BYTES)
-    if total is Eval.DECIMAL:
-        decimal = _rounded_scale(arguments)
-        flen = min(argument.flen, MAX_DECIMAL)
-        if argument.decimal != UNSPECIFIED:
-            flen += max(decimal - argument.decimal, 0)
-        else:
-            flen = argument.flen + decimal
-        result = replace(with_length(result, flen), decimal=decimal)
-    return folded(result.flag(ColumnFlag.UNSIGNED, argument.is_unsigned), arguments)
-
-
-def truncate(arguments: Arguments) -> Operand:
-    """TRUNCATE."""
-    argument = arguments[0]
-    total = _number(argument)
-    result = result_of(total, BYTES)
-    if total is Eval.DECIMAL:
-        decimal = _rounded_scale(arguments)
-        result = replace(with_length(result, argument.flen - argument.decimal + decimal), decimal=decimal)
-    if argument.is_unsigned:
-        raise DdlError("TRUNCATE of an unsigned number")
-    return folded(result, arguments)
-
-
-def _rounded_scale(arguments: Arguments) -> int:
-    if len(arguments) == 1:
-        return 0
-    digits = arguments[1]
-    if not digits.is_constant:
-        return arguments[0].decimal
-    value = digits.known()
-    if not isinstance(value, int):
-        raise DdlError("ROUND or TRUNCATE to a number of digits that is not an integer literal")
-    return max(0, min(value, MAX_SCALE))
-
-
 # TiDB's replacement for "x IS NULL" if x is NOT NULL; the constant is not marked NOT NULL
 _ZERO = Operand(MySQLType.TINY, 1, 0, flags=ColumnFlag.UNSIGNED, is_constant=True, value=0)
 
@@ -292,13 +310,6 @@ def matches(arguments: Arguments) -> Operand:
     return folded(_truth(), arguments)
 
 
-def case_of(arguments: Arguments) -> Operand:
-    """CASE with an operand, which is a CASE by comparisons to TiDB."""
-    subject, *values = arguments
-    conditions = range(0, len(values) - 1, 2)
-    return case([compare("=", (subject, each)) if at in conditions else each for at, each in enumerate(values)])
-
-
 def is_null(arguments: Arguments) -> Operand:
     """IS NULL."""
     (argument,) = arguments
@@ -307,17 +318,9 @@ def is_null(arguments: Arguments) -> Operand:
     return _ZERO if argument.is_not_null else _truth(not_null=True)
 
 
-_UTF8_BYTES = 4
-
-
-def of_arguments(*positions: int, since: int | None = None) -> Callable[[Arguments], Collation]:
-    """Return the rule "the collation of these arguments": all of them, those at ``positions``, or all ``since`` one."""
-
-    def rule(arguments: Arguments) -> Collation:
-        chosen = [arguments[position] for position in positions if position < len(arguments)]
-        return derived(chosen or list(arguments[since or 0 :]))
-
-    return rule
+def of_first(arguments: Arguments) -> Collation:
+    """Return the collation of the first argument."""
+    return derived(arguments[:1])
 
 
 def length_of(times: int = 1, plus: int = 0) -> Callable[[Arguments], int]:
@@ -326,158 +329,9 @@ def length_of(times: int = 1, plus: int = 0) -> Callable[[Arguments], int]:
     def rule(arguments: Arguments) -> int:
         flen = arguments[0].flen
         if flen == UNSPECIFIED:
-            return UNSPECIFIED if (times, plus) == (1, 0) else _unknown_length()
+            if (times, plus) == (1, 0):
+                return UNSPECIFIED
+            raise DdlError("the length of an argument in it is open")
         return flen * times + plus
 
     return rule
-
-
-def _unknown_length() -> int:
-    raise DdlError("the length of an argument in it is open")
-
-
-def concat(arguments: Arguments, *, separated: bool = False) -> Operand:
-    """CONCAT, and CONCAT_WS where the first argument separates the others."""
-    collation = derived(arguments)
-    converted = [as_eval(argument, Eval.STRING) for argument in arguments]
-    flen = 0
-    for argument in converted[separated:]:
-        flen = MAX_BLOB_WIDTH if UNSPECIFIED in (argument.flen, flen) else flen + argument.flen
-    if separated:
-        separator = converted[0].flen
-        flen = MAX_BLOB_WIDTH if separator == UNSPECIFIED else flen + separator * (len(arguments) - 2)
-    return folded(result_of(Eval.STRING, collation, min(flen, MAX_BLOB_WIDTH)), converted)
-
-
-def replaced_length(arguments: Arguments) -> int:
-    """REPLACE: every character may be a match."""
-    text, old, new = (argument.flen for argument in arguments)
-    if UNSPECIFIED in (text, old, new):
-        return _unknown_length()
-    return text + (text // old) * (new - old) if new > old > 0 else text
-
-
-def padded_length(arguments: Arguments) -> int:
-    """LPAD and RPAD: the number of characters in the literal, else a blob."""
-    text, length, pad = arguments
-    width = MAX_BLOB_WIDTH
-    if length.is_constant:
-        value = length.known()
-        if not isinstance(value, int):
-            raise DdlError("LPAD or RPAD to a length that is not an integer literal")
-        width = min(value, MAX_BLOB_WIDTH)
-    if text.is_binary_string or pad.is_binary_string:
-        return width
-    return min(width * _UTF8_BYTES, MAX_BLOB_WIDTH)
-
-
-def hex_(arguments: Arguments) -> Operand:
-    """HEX: the digits of a number, or two for each byte of text."""
-    if arguments[0].eval in (Eval.INT, Eval.REAL, Eval.DECIMAL):
-        flen = arguments[0].flen * 2
-        return Signature(Eval.STRING, "i", flen, collation=ASCII_TEXT)(arguments)
-    return Signature(Eval.STRING, "s", length_of(times=2 * _UTF8_BYTES), collation=ASCII_TEXT)(arguments)
-
-
-def unhex(arguments: Arguments) -> Operand:
-    """UNHEX: a byte for two digits."""
-    argument = arguments[0]
-    if argument.flen == UNSPECIFIED:
-        _unknown_length()
-    is_number = argument.eval in (Eval.INT, Eval.REAL, Eval.DECIMAL)
-    flen = (argument.flen * (1 if is_number else _UTF8_BYTES) + 1) // 2
-    return Signature(Eval.STRING, "s", flen, is_binary=True, may_be_null=True)(arguments)
-
-
-_DAYS_TO_CLOCK = frozenset({"DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR"})
-CLOCK_UNITS = _DAYS_TO_CLOCK | {
-    "MICROSECOND",
-    "SECOND",
-    "MINUTE",
-    "HOUR",
-    "SECOND_MICROSECOND",
-    "MINUTE_MICROSECOND",
-    "HOUR_MICROSECOND",
-    "MINUTE_SECOND",
-    "HOUR_SECOND",
-    "HOUR_MINUTE",
-}
-DATE_UNITS = _DAYS_TO_CLOCK | {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "YEAR_MONTH"}
-_FULL_DATETIME_WIDTH, _FSP_WIDTH = 29, 26
-_FORMAT_CODE = re.compile(r"%(.)", re.DOTALL)
-_CLOCK_CODES, _DATE_CODES = frozenset("hHiIsSklfrT"), frozenset("yYmMcbDde")
-
-
-def _datetime(fsp: int) -> Operand:
-    return result_of(Eval.DATETIME, BYTES, datetime_width(fsp), fsp)
-
-
-def _duration(fsp: int) -> Operand:
-    return result_of(Eval.DURATION, BYTES, duration_width(fsp), fsp)
-
-
-def _fsp(operand: Operand) -> int:
-    """Return the fractional digits of a value that is read as a date and time."""
-    if not operand.is_constant:
-        return min(as_eval(operand, Eval.DATETIME).decimal, MAX_FSP)
-    text = str(operand.known())
-    return min(len(text.rpartition(".")[2]), MAX_FSP) if "." in text else 0
-
-
-def date_add(arguments: Arguments) -> Operand:
-    """DATE_ADD and its kin; the last argument is the unit."""
-    date, amount, unit_operand = arguments
-    unit = str(unit_operand.known())
-    if date.eval is Eval.JSON or amount.eval is Eval.JSON:
-        raise DdlError("date arithmetic with JSON")
-    has_day = unit in DATE_UNITS and unit != "DAY_MICROSECOND"
-    if date.eval not in (Eval.DATETIME, Eval.TIMESTAMP, Eval.DURATION):
-        result = result_of(Eval.STRING, TEXT, _FULL_DATETIME_WIDTH, 0)
-    elif date.type is MySQLType.DATE and unit not in CLOCK_UNITS:
-        result = replace(_datetime(0), type=MySQLType.DATE, flen=10)
-    elif date.type is MySQLType.DURATION and not has_day:
-        result = _duration(_sum_fsp(date, amount, unit))
-    else:
-        result = _datetime(_sum_fsp(date, amount, unit))
-    return folded(result, (date, amount), may_be_null=True)
-
-
-def _sum_fsp(date: Operand, amount: Operand, unit: str) -> int:
-    if unit.endswith("MICROSECOND"):
-        return MAX_FSP
-    fsp = 0
-    if unit == "SECOND":
-        if amount.eval in (Eval.STRING, Eval.REAL):
-            fsp = MAX_FSP
-        elif amount.eval is Eval.DECIMAL:
-            fsp = min(amount.decimal, MAX_FSP)
-    return min(max(date.decimal, fsp), MAX_FSP)
-
-
-def add_time(arguments: Arguments) -> Operand:
-    """ADDTIME and SUBTIME."""
-    first, _ = arguments
-    fsp = max(_fsp(argument) for argument in arguments)
-    if first.type in MOMENT_TYPES:
-        result = _datetime(fsp)
-    elif first.type is MySQLType.DURATION:
-        result = _duration(fsp)
-    else:
-        result = replace(result_of(Eval.STRING, TEXT, _FSP_WIDTH), type=MySQLType.STRING)
-    return folded(result, arguments, may_be_null=True)
-
-
-def str_to_date(arguments: Arguments) -> Operand:
-    """STR_TO_DATE: a literal format decides whether it is a date, a time or both."""
-    text, pattern = arguments
-    if not pattern.is_constant:
-        return _datetime(MAX_FSP)
-    codes = set(_FORMAT_CODE.findall(str(pattern.known())))
-    fsp = MAX_FSP if "f" in codes else 0
-    if codes & _CLOCK_CODES and not codes & _DATE_CODES:
-        result = _duration(fsp)
-    elif codes & _DATE_CODES and not codes & _CLOCK_CODES:
-        result = replace(_datetime(0), type=MySQLType.DATE, flen=10)
-    else:
-        result = _datetime(fsp)
-    return folded(result, (text, pattern), may_be_null=True)

@@ -266,7 +266,6 @@ class AlterTable:
 
 
 def _sent(clause: AlterSpec) -> AlterSpec | None:
-    """Return the clause as a changefeed sends it: without attributes and placement, TTL off."""
     if isinstance(clause, MinorChange):
         return clause if clause.row.is_sent else None
     if isinstance(clause, PartitionOptions):

@@ -89,7 +89,6 @@ class TokenCursor:
         return self.sql[token.start : token.end]
 
     def _text_from(self, start: int) -> str:
-        """Return the statement's text from a position to the end of the last token consumed."""
         return self.sql[start : self._prev.end].strip()
 
     def _peek(self, ahead: int = 1) -> Token:
@@ -112,7 +111,6 @@ class TokenCursor:
         self._depth -= 1
 
     def _check_chain(self, length: int) -> None:
-        """Refuse a chain of operators whose tree is as deep as it is long."""
         if length > _MAX_DEPTH:
             self._nested_too_deeply()
 
@@ -127,7 +125,6 @@ class TokenCursor:
     # -- words and symbols -----------------------------------------------------------------------------------
 
     def _word_at(self, ahead: int = 0) -> str:
-        """The unquoted word ``ahead`` tokens from here in upper case, or ""."""
         token = self._peek(ahead) if ahead else self._curr
         return token.text if token.kind == "word" else ""
 
@@ -145,14 +142,12 @@ class TokenCursor:
         return all(self._word_at(ahead) == word for ahead, word in enumerate(words[1:], start=1))
 
     def _accept(self, *words: str) -> bool:
-        """Consume the given words if all of them follow."""
         if not self._at_words(*words):
             return False
         self._advance(len(words))
         return True
 
     def _accept_any(self, *words: str) -> str:
-        """Consume one of the given words; return it in upper case, or ""."""
         word = self._word_at()
         if word not in words:
             return ""
@@ -170,7 +165,6 @@ class TokenCursor:
         return word
 
     def _any_word(self, what: str) -> str:
-        """Consume any word; return it in upper case."""
         word = self._word_at()
         if not word:
             self._fail(f"expected {what}")
@@ -188,7 +182,6 @@ class TokenCursor:
             self._fail(f"expected {symbol!r}")
 
     def _list(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
-        """The results of a rule, one or more, separated by commas."""
         members = [rule()]
         while self._accept_symbol(","):
             members.append(rule())
@@ -201,14 +194,12 @@ class TokenCursor:
         return result
 
     def _rule_of(self, rules: Rules[_T]) -> _T | None:
-        """Return the first rule whose leading words follow; nothing is consumed."""
         for lead, rule in rules.get(self._word_at(), ()):
             if all(self._word_at(ahead) in words for ahead, words in enumerate(lead)):
                 return rule
         return None
 
     def _members(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
-        """The results of a rule in parentheses, perhaps none."""
         self._expect_symbol("(")
         members = () if self._symbol_at(")") else self._list(rule)
         self._expect_symbol(")")
@@ -219,11 +210,9 @@ class TokenCursor:
     _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {}
 
     def _read(self, node: type[_C]) -> _C:
-        """Consume a node that is its form."""
         return node(**self._fields(node.form))
 
     def _fields(self, form: nodes.Form) -> dict[str, Any]:
-        """Consume what the form reads; return its values by field, without those of groups that do not follow."""
         values: dict[str, Any] = {}
         for step in form.steps:
             if step.reads == "all":
@@ -262,14 +251,12 @@ class TokenCursor:
         return token.kind == "name" or (token.kind == "word" and token.text not in RESERVED_WORDS)
 
     def _at_plain_name(self) -> bool:
-        """Whether a name follows that is not a keyword. Only such names can call functions without a grammar rule."""
         token = self._curr
         if token.kind == "word":
             return token.text not in RESERVED_WORDS and token.text not in UNRESERVED_WORDS
         return token.kind == "name"
 
     def _name(self, what: str = "a name") -> str:
-        """Consume an identifier. Unquoted, it must not be a reserved word, except next to a dot."""
         if not self._at_name():
             self._fail(f"expected {what}")
         name = self._curr.value
@@ -285,7 +272,6 @@ class TokenCursor:
         return nodes.TableName("", first)
 
     def _column(self) -> nodes.ColumnName:
-        """A column name, perhaps qualified by table and schema."""
         parts = [self._name("a column name")]
         while len(parts) <= _MAX_QUALIFIERS and self._accept_symbol("."):
             parts.append(self._name("a column name"))
@@ -295,11 +281,9 @@ class TokenCursor:
         return self._in_parentheses(lambda: self._list(self._column))
 
     def _partition_list(self) -> tuple[str, ...]:
-        """PARTITION and names in parentheses, if they follow."""
         return self._in_parentheses(lambda: self._names("a partition")) if self._accept("PARTITION") else ()
 
     def _column_list(self) -> tuple[str, ...]:
-        """Column names in parentheses, if they follow."""
         return self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
 
     def _names(self, what: str) -> tuple[str, ...]:
@@ -325,7 +309,6 @@ class TokenCursor:
         return value
 
     def _binary_literal(self) -> bytes | None:
-        """Consume a hex or bit literal if one follows."""
         kind, raw = self._curr.kind, self._curr.value
         if kind not in ("hex", "bits"):
             return None

@@ -41,7 +41,6 @@ class ChangeParser(QueryGrammar):
         return statement
 
     def _options_of(self, word: str) -> tuple[str, ...]:
-        """Consume optimizer hints, which change no row, and the words after them."""
         if self._curr.kind == "hint":
             self._advance()
         options = []
@@ -67,7 +66,6 @@ class ChangeParser(QueryGrammar):
         return nodes.Insert(word, table, columns, rows, query, options, partitions, duplicate)
 
     def _inserted(self) -> tuple[tuple[nodes.ColumnName, ...] | None, nodes.InsertedRows, nodes.Query | None]:
-        """What is inserted: columns, rows or a query."""
         if self._accept("SET"):
             assigned = () if self._at_end else self._list(self._assigned)
             return tuple(each.column for each in assigned), (tuple(each.value for each in assigned),), None
@@ -118,7 +116,6 @@ class ChangeParser(QueryGrammar):
         return nodes.Delete(tables, where, self._order_and_limit(), options, targets, common)
 
     def _is_using(self) -> bool:
-        """Whether the names after FROM are those before USING."""
         start = self._index
         self._list(self._target)
         is_using = self._at_words("USING")
@@ -126,7 +123,6 @@ class ChangeParser(QueryGrammar):
         return is_using
 
     def _target(self) -> nodes.TableName:
-        """The name of a table that loses rows, perhaps with ``.*`` after it."""
         parts = [self._name("a table name")]
         while self._accept_symbol(".") and not self._accept_symbol("*"):
             parts.append(self._name("a table name"))
@@ -135,7 +131,6 @@ class ChangeParser(QueryGrammar):
         return nodes.TableName(*parts) if len(parts) == 2 else nodes.TableName("", parts[0])
 
     def _with_change(self) -> nodes.ChangeStatement:
-        """WITH before a query, an UPDATE or a DELETE."""
         start = self._index
         common = self._with()
         if self._at_words("UPDATE"):

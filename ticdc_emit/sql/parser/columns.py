@@ -99,7 +99,6 @@ class ColumnGrammar(QueryGrammar):
         return nodes.DefaultExpression("call", text=name), nodes.ColumnName((name,))
 
     def _as_default(self, expression: nodes.Expression) -> nodes.DefaultExpression:
-        """The value of an expression that ALTER COLUMN sets as the default."""
         node = expression.node
         if isinstance(node, nodes.Call) and node.name.upper() in ("CURRENT_TIMESTAMP", "NOW", *_NOW_WORDS):
             fsp = node.arguments[0] if node.arguments else None
@@ -109,7 +108,6 @@ class ColumnGrammar(QueryGrammar):
         return nodes.DefaultExpression("call", text=expression.text)
 
     def _moment(self) -> tuple[nodes.DefaultExpression, nodes.Call] | None:
-        """Consume CURRENT_TIMESTAMP, CURRENT_DATE or a synonym if one follows."""
         word = self._word_at()
         if word in _NOW_WORDS or self._call_at("NOW"):
             self._advance()
@@ -147,7 +145,6 @@ class ColumnGrammar(QueryGrammar):
         return self._literal()
 
     def _with_text(self) -> nodes.Expression:
-        """An expression with its source text."""
         start = self._curr.start
         node = self._expression()
         return nodes.Expression(self._text_from(start), node)
@@ -316,7 +313,6 @@ class ColumnGrammar(QueryGrammar):
         return tuple(options)
 
     def _column_option(self) -> tuple[nodes.ColumnOption, ...]:
-        """Consume one option; () if none follows."""
         option = _OPTIONS_BY_WORD.get(self._word_at())
         if option is None or not self._accept(*option[0]):
             return ()
@@ -413,7 +409,6 @@ class ColumnGrammar(QueryGrammar):
         return self._accept("IF", "EXISTS")
 
     def _constraint(self) -> nodes.Constraint | None:
-        """Consume a constraint or index definition if one starts here."""
         if self._word_at() not in _FIRST_WORDS:
             return None
         offset = self._curr.start
@@ -476,12 +471,10 @@ class ColumnGrammar(QueryGrammar):
         return nodes.Constraint("foreign", name, keys, if_not_exists=if_not_exists, reference=reference, offset=offset)
 
     def _index_type(self) -> str:
-        """Consume USING or TYPE and the type."""
         self._advance()
         return self._expect_any(*_INDEX_TYPES)
 
     def _index_options(self) -> nodes.IndexOptions:
-        """Options in any order. An empty one does not override an earlier one."""
         given: dict[str, Any] = {}
         while True:
             if (word := self._word_at()) in _INDEX_FLAGS:

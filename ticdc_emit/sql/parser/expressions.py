@@ -74,7 +74,6 @@ class ExpressionGrammar(TokenCursor):
         return nodes.Constant("null" if word == "NULL" else "true" if word == "TRUE" else "false")
 
     def _number(self) -> nodes.Constant | None:
-        """Consume an unsigned number if one follows."""
         token = self._curr
         if token.kind == "integer":
             digits = token.value.lstrip("0") or "0"
@@ -221,7 +220,6 @@ class ExpressionGrammar(TokenCursor):
         return self._expression(), self._time_unit()
 
     def _is_interval_call(self) -> bool:
-        """Whether INTERVAL(...) is the function: no time unit follows its parenthesis."""
         if not self._symbol_at("(", 1):
             return False
         depth, index = 0, self._index + 1

@@ -49,7 +49,6 @@ class CallGrammar(ExpressionGrammar):
     # -- aggregates and window functions --------------------------------------------------------------------------
 
     def _aggregate(self) -> nodes.Node | None:
-        """Consume an aggregate or window function if one follows; its parenthesis is the next token."""
         name = self._curr.text
         if self._curr.kind != "call" and name not in _KEYWORDS_AS_CALLS:
             return None
@@ -79,7 +78,6 @@ class CallGrammar(ExpressionGrammar):
         return self._group_concat(shown) if name == "GROUP_CONCAT" else None
 
     def _distinct(self) -> bool:
-        """DISTINCT, ALL or neither; DISTINCT ALL is DISTINCT."""
         if self._accept_any("DISTINCT", "DISTINCTROW"):
             self._accept("ALL")
             return True
@@ -195,7 +193,6 @@ class CallGrammar(ExpressionGrammar):
     # -- casts ----------------------------------------------------------------------------------------------------
 
     def _opened(self) -> str:
-        """Step over a function's name and its parenthesis; return the name as written."""
         name = self._curr.value
         self._advance()
         self._expect_symbol("(")
@@ -259,7 +256,6 @@ class CallGrammar(ExpressionGrammar):
         return nodes.CastType("DOUBLE" if width > _MAX_FLOAT_PRECISION else "FLOAT")
 
     def _numbers(self, most: int) -> tuple[int, ...]:
-        """``(n)`` or ``(n, m)`` if it follows."""
         if not self._accept_symbol("("):
             return ()
         numbers = [self._integer("a length")]
@@ -327,7 +323,6 @@ class CallGrammar(ExpressionGrammar):
     # -- calls ----------------------------------------------------------------------------------------------------
 
     def _call(self) -> nodes.Node | None:
-        """Consume a call, or a keyword that is one without parentheses, if one follows."""
         if self._curr.kind == "call":
             aggregate = self._aggregate()
             return aggregate if aggregate is not None else self._call_rule()
@@ -464,7 +459,6 @@ class CallGrammar(ExpressionGrammar):
         return nodes.Call("SETVAL" if is_set else name, arguments)
 
     def _column_call(self) -> nodes.Node:
-        """DEFAULT or VALUES of a column."""
         node = nodes.Default if self._word_at() == "DEFAULT" else nodes.Values
         self._advance()
         return node(self._in_parentheses(self._column))

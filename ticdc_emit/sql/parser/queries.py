@@ -275,7 +275,6 @@ class QueryGrammar(CallGrammar):
     # -- set operations, WITH, parentheses ------------------------------------------------------------------------
 
     def _query(self) -> nodes.Query:
-        """A query of a statement, perhaps in parentheses as a whole."""
         start = self._index
         subquery = self._try_subselect() if self._symbol_at("(") else None
         if subquery is None:
@@ -341,9 +340,6 @@ class QueryGrammar(CallGrammar):
         return query
 
     def _try_scalar_subselect(self) -> nodes.Subquery | None:
-        """Like ``_try_subselect``, where an expression is possible too; there, parentheses around a subquery are
-        kept.
-        """
         start = self._index
         query = self._try_subselect()
         if query is not None and start in self._doubled:

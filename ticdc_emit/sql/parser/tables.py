@@ -37,7 +37,6 @@ class TableGrammar(ColumnGrammar):
     # -- options of tables ----------------------------------------------------------------------------------------
 
     def _table_options(self, *, commas: bool = True) -> tuple[nodes.TableOption, ...]:
-        """Options up to the first other token; CREATE TABLE allows ``commas`` between them."""
         options: list[nodes.TableOption] = []
         while (option := self._table_option()) is not None:
             options.append(option)
@@ -73,7 +72,6 @@ class TableGrammar(ColumnGrammar):
         return nodes.TableOption(name, self._OPTION_VALUES[row.reads](self), forced, offset=place)
 
     def _irregular_table_option(self) -> nodes.TableOption | None:
-        """Consume one of the options that are not ``KEYWORD = value``."""
         following = self._word_at(1)
         if self._at_words("STORAGE") and following in ("MEMORY", "DISK"):
             self._advance(2)
@@ -92,7 +90,6 @@ class TableGrammar(ColumnGrammar):
         return None
 
     def _policy(self) -> str:
-        """The placement policy after its keywords, "" for DEFAULT."""
         if self._accept("SET"):
             self._expect("DEFAULT")
             return ""
@@ -225,7 +222,6 @@ class TableGrammar(ColumnGrammar):
         return self._in_parentheses(self._bit_expression)
 
     def _partition_count(self) -> int:
-        """Consume the number of partitions, which is checked before it is used."""
         count = self._integer("a number of partitions")
         if not count:
             self._fail("the number of partitions must not be 0", self._prev)
