@@ -6,7 +6,7 @@ Nodes have the content of the SQL, without anything that TiDB derives from it (t
 :mod:`.statements`.
 """
 
-# ruff: noqa: F403 (one namespace for all nodes: each module states its names in __all__)
+# ruff: noqa: F403 (one namespace for all nodes)
 from __future__ import annotations
 
 from ticdc_emit.sql.nodes.alter import *

@@ -31,39 +31,6 @@ from ticdc_emit.sql.nodes.tables import (
 )
 from ticdc_emit.sql.words import quoted
 
-__all__ = [
-    "FORCE",
-    "MINOR_CHANGES",
-    "PARTITION_ATTRIBUTES",
-    "PARTITION_FORMS",
-    "WORK",
-    "AddColumn",
-    "AddColumns",
-    "AddConstraint",
-    "AddPartitions",
-    "AlterOptions",
-    "AlterSpec",
-    "ChangeColumn",
-    "ChangePartitions",
-    "DropColumn",
-    "DropForeignKey",
-    "DropIndex",
-    "ExchangePartition",
-    "IntervalChange",
-    "MinorChange",
-    "MinorForm",
-    "NoSchemaChange",
-    "PartitionOptions",
-    "PartitionsChange",
-    "Position",
-    "RemoveTtl",
-    "RenameColumn",
-    "RenameIndex",
-    "RenameTo",
-    "SetColumnDefault",
-    "SetIndexVisibility",
-]
-
 
 @dataclass(frozen=True)
 class Position:

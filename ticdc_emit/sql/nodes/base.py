@@ -15,23 +15,6 @@ from typing import Protocol, TypeVar
 
 from ticdc_emit.sql.words import quoted
 
-__all__ = [
-    "CURRENT_USER",
-    "PLAIN",
-    "ROUTED",
-    "STORED",
-    "WIRE",
-    "Node",
-    "Style",
-    "TableName",
-    "User",
-    "every_node",
-    "joined",
-    "special_comment",
-    "string",
-    "with_children",
-]
-
 
 @dataclass(frozen=True)
 class Style:

@@ -14,22 +14,6 @@ from ticdc_emit.sql.nodes.base import Node, TableName
 from ticdc_emit.sql.nodes.expressions import ColumnName
 from ticdc_emit.sql.nodes.queries import Query, TableFactor, Tail, With
 
-__all__ = [
-    "Assigned",
-    "Begin",
-    "ChangeStatement",
-    "Commit",
-    "Delete",
-    "Insert",
-    "InsertedRows",
-    "LiteralRows",
-    "Rollback",
-    "Savepoint",
-    "SetStatement",
-    "Update",
-    "Variable",
-]
-
 
 @dataclass(frozen=True)
 class Assigned:

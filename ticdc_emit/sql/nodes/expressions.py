@@ -16,54 +16,6 @@ from ticdc_emit.sql.nodes.base import WIRE, Node, Style, joined, string
 from ticdc_emit.sql.nodes.forms import Clause, Form
 from ticdc_emit.sql.words import quoted
 
-__all__ = [
-    "Aggregate",
-    "Assignment",
-    "Between",
-    "Binary",
-    "Call",
-    "Case",
-    "Cast",
-    "CastType",
-    "Collated",
-    "ColumnName",
-    "Comparison",
-    "Constant",
-    "DateArithmetic",
-    "Default",
-    "DefaultExpression",
-    "Exists",
-    "Expression",
-    "Frame",
-    "FrameBound",
-    "In",
-    "IsNull",
-    "IsTruth",
-    "KeywordCall",
-    "Like",
-    "Literal",
-    "MaxValue",
-    "MemberOf",
-    "Parenthesised",
-    "Placeholder",
-    "Regexp",
-    "Row",
-    "Subquery",
-    "SystemVariable",
-    "TemporalLiteral",
-    "Unary",
-    "UserVariable",
-    "Values",
-    "Window",
-    "WindowCall",
-    "Word",
-    "chained",
-    "decimal_digits",
-    "exponent_text",
-    "negated",
-]
-
-
 _WORD_DIGITS, _MAX_WORDS = 9, 9
 _LARGEST_DECIMAL = "9" * 65
 

@@ -21,13 +21,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+from typing import Literal as Choice
 
 from ticdc_emit.sql.nodes.base import WIRE, Style, joined, special_comment, string
 from ticdc_emit.sql.words import quoted
-
-__all__ = ["NAMES", "NUMBERS", "PRINTERS", "Clause", "Form", "Step"]
-
 
 NAMES = {
     "column": "a column name",
@@ -148,7 +146,7 @@ class Step(NamedTuple):
     at most one. A ``value`` is of a ``kind``, or one of its words; a ``flag`` is whether its words follow.
     """
 
-    reads: Literal["", "all", "one", "maybe", "sign", "maybe sign", "flag", "value", "group"]
+    reads: Choice["", "all", "one", "maybe", "sign", "maybe sign", "flag", "value", "group"]
     text: str = ""
     words: tuple[str, ...] = ()
     kind: str = ""

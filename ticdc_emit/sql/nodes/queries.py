@@ -14,30 +14,6 @@ from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined
 from ticdc_emit.sql.nodes.expressions import ColumnName, Row, Subquery, Window
 from ticdc_emit.sql.nodes.forms import Clause, Form
 
-__all__ = [
-    "CommonTable",
-    "Field",
-    "IndexHint",
-    "Join",
-    "Limit",
-    "Lock",
-    "OrderBy",
-    "OrderItem",
-    "Query",
-    "Select",
-    "SetClause",
-    "SetOperation",
-    "Source",
-    "TableFactor",
-    "TableQuery",
-    "Tail",
-    "ValuesQuery",
-    "WildCard",
-    "With",
-    "cross_join",
-    "sources",
-]
-
 
 @dataclass(frozen=True)
 class IndexHint(Clause):

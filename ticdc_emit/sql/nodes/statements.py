@@ -44,30 +44,6 @@ from ticdc_emit.sql.nodes.tables import (
 )
 from ticdc_emit.sql.words import quoted
 
-__all__ = [
-    "AlterDatabase",
-    "AlterTable",
-    "CreateDatabase",
-    "CreateIndex",
-    "CreateTable",
-    "CreateTableLike",
-    "CreateTables",
-    "CreateView",
-    "DatabaseOption",
-    "DropDatabase",
-    "DropIndexOn",
-    "DropTables",
-    "Flashback",
-    "ObjectStatement",
-    "OtherStatement",
-    "Recover",
-    "RenameTables",
-    "Statement",
-    "TruncateTable",
-    "UseDatabase",
-]
-
-
 # -- databases ---------------------------------------------------------------------------------------------------------
 
 

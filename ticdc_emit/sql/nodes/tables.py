@@ -20,36 +20,6 @@ from ticdc_emit.sql.nodes.forms import PRINTERS, Clause, Form
 from ticdc_emit.sql.types import BLOB_TYPES, FLOAT_TYPES, FSP_TYPES, LABEL_TYPES, MySQLType, type_name
 from ticdc_emit.sql.words import quoted
 
-__all__ = [
-    "MAX_PARTITIONS",
-    "TABLE_OPTIONS",
-    "AutoRandom",
-    "CheckOption",
-    "ColumnDef",
-    "ColumnOption",
-    "ComputedOption",
-    "Constraint",
-    "ConstraintKind",
-    "IndexOptions",
-    "Interval",
-    "KeyOption",
-    "KeyPart",
-    "OptionRow",
-    "PartitionDefinition",
-    "PartitionKey",
-    "PartitionMethod",
-    "PartitionValues",
-    "Partitioning",
-    "Reference",
-    "TableOption",
-    "TtlOption",
-    "TypeSpec",
-    "UnionOption",
-    "is_placement",
-    "with_ttl_off",
-]
-
-
 _WITH_SCALE = FLOAT_TYPES | {MySQLType.NEWDECIMAL}
 _CHARS = (MySQLType.STRING, MySQLType.VARCHAR)
 _BINARY = "binary"
