@@ -36,15 +36,12 @@ class Codec(Protocol):
 
     def rows(self, table: TableInfo) -> RowEncoder:
         """Return the row encoder of one table version."""
-        ...
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
         """Return the message of a DDL, ``None`` if the protocol sends none; ``build_ts`` is the wall clock in ms."""
-        ...
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message for the TSO ``ts``, ``None`` if the protocol has none."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -64,11 +61,9 @@ class FramedRows(RowEncoder, Protocol):
 
     def shown(self, changes: Changes) -> tuple[Sequence[Piece], Sequence[Piece]]:
         """Return what keys and values show of columns."""
-        ...
 
     def framed(self, changes: Changes, key: Sequence[Piece], value: Sequence[Piece]) -> Encoded:
         """Return the messages with these contents. Of ``changes``, nothing but TSOs and constants is read."""
-        ...
 
 
 @runtime_checkable
@@ -78,7 +73,6 @@ class HeadedRows(RowEncoder, Protocol):
     @property
     def header(self) -> bytes:
         """The beginning of each file; it may be empty."""
-        ...
 
 
 @runtime_checkable
@@ -93,7 +87,6 @@ class ReducibleRows(RowEncoder, Protocol):
 
         ``locations``: where each row's whole message is stored, ``None`` if it is stored nowhere.
         """
-        ...
 
 
 @runtime_checkable
@@ -113,25 +106,20 @@ class RegisteredRows(RowEncoder, Protocol):
         """Return the schema texts that messages of this kind refer to, by part (``key``, ``value``), in the order in
         which they are registered. Raises :class:`~ticdc_emit.errors.SchemaError` for a table that has none.
         """
-        ...
 
     def registered_for(self, op: Op, column: str) -> Sequence[str]:
         """Return the parts whose schemas TiCDC registers of a row that it refuses for the value of this column."""
-        ...
 
     def stand_in(self, part: str) -> tuple[str, str] | None:
         """Return another part of the same subject, with its schema, which serves for this part if it was registered
         before; ``None`` if there is none.
         """
-        ...
 
     def subject(self, topic: str, part: str) -> str:
         """Return the subject under which the schema of a part is registered."""
-        ...
 
     def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> RegisteredRows:
         """Return the encoder with these headers by part, beside those that it has; some are ``borrowed``."""
-        ...
 
 
 @runtime_checkable
@@ -147,11 +135,9 @@ class RegisteredControls(Codec, Protocol):
         """Return the schema texts that the message of a DDL, or a watermark (``None``), refers to, by subject and in
         the order in which they are registered; none where there is no message.
         """
-        ...
 
     def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredControls:
         """Return the codec with these headers by schema text, beside those that it has."""
-        ...
 
 
 @runtime_checkable
@@ -163,7 +149,6 @@ class BootstrapCodec(Codec, Protocol):
 
         Its null key is one of zero length where the message goes out among the rows (semantics 4.4).
         """
-        ...
 
 
 @runtime_checkable
@@ -190,11 +175,9 @@ class Packing(Protocol):
 
         What stands around that, such as its length, follows.
         """
-        ...
 
     def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
         """Return the keys and values of messages, each of the rows from one of ``starts`` to the next."""
-        ...
 
 
 def one_row_messages(rows: Encoded, packing: Packing | None) -> Encoded:

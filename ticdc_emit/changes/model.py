@@ -88,15 +88,12 @@ class RowEncoder(Protocol):
     @property
     def overhead(self) -> int:
         """Bytes of a message that do not come from a value's own bytes, at most."""
-        ...
 
     def check(self, changes: Changes) -> None:
         """Refuse accepted values that the protocol cannot show (the :class:`~ticdc_emit.errors.RowError` family)."""
-        ...
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -197,11 +197,7 @@ def _message(file: Path, offset: int, line: bytes) -> Message:
         key, value = _original(record["key"]), _original(record["value"])
         return Message(file.parent.name, int(file.stem), offset, key, value)
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
-        raise DeliveryError(
-            f"line {offset + 1} is not a message: {fault}",
-            remedy=_REMEDY,
-            file=str(file),
-        ) from None
+        raise DeliveryError(f"line {offset + 1} is not a message: {fault}", remedy=_REMEDY, file=str(file)) from None
 
 
 def _partition_files(folder: Path) -> list[Path]:

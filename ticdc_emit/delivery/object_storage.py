@@ -77,8 +77,7 @@ def _s3(given: Mapping[str, str]) -> dict[str, Any]:
         missing = "secret-access-key" if "access-key" in given else "access-key"
         raise ConfigError(f"the storage URI has no {missing}", remedy="Give both keys or neither")
     options = _renamed(
-        given,
-        {"access-key": "key", "secret-access-key": "secret", "session-token": "token", "release": "release"},
+        given, {"access-key": "key", "secret-access-key": "secret", "session-token": "token", "release": "release"}
     )
     if "endpoint" in given:
         options["endpoint_url"] = _url(given["endpoint"]).removesuffix("/")
@@ -121,8 +120,7 @@ def _url(text: str) -> str:
     parts = urlsplit(text)
     if not parts.scheme or not parts.netloc:
         raise ConfigError(
-            "the endpoint of the storage URI lacks its scheme or host",
-            remedy="Write it as https://host:port",
+            "the endpoint of the storage URI lacks its scheme or host", remedy="Write it as https://host:port"
         )
     return text
 

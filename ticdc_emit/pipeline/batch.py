@@ -33,25 +33,21 @@ class Batch(Protocol):
         them out in the same one. Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a
         value.
         """
-        ...
 
     def check(self, plan: Plan) -> None:
         """Check what can be checked without a pass over the rows: which columns there are, and of which types.
 
         Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`. Nothing outside is touched before.
         """
-        ...
 
     def tables(self, plan: Plan) -> Sequence[tuple[str, str]]:
         """Return the tables that the batch's rows belong to, in order."""
-        ...
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> Mapping[Target, TaskResult]:
         """Run the first task over the rows, with the table of the rows, and the second over all its chunks.
 
         No task delivers before every row is encoded. Raises the error of either.
         """
-        ...
 
 
 class CommitHooks(Protocol):
@@ -59,11 +55,9 @@ class CommitHooks(Protocol):
 
     def begin(self) -> None:
         """Called before the first message of a batch, after the batch's own record."""
-        ...
 
     def undo(self) -> None:
         """Called where the batch's rows were refused, and no message was sent."""
-        ...
 
 
 def typed_table(columns: Sequence[str], table: str | None, plan: Plan) -> tuple[str, str] | None:

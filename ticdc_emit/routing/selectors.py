@@ -87,8 +87,7 @@ def _check_keys(table: TableInfo, left: frozenset[str]) -> None:
     uniques = (index.columns for index in table.indexes if index.unique)
     if not left.issuperset(table.tidb_primary_key) and not any(left.issuperset(columns) for columns in uniques):
         raise _failed(
-            f"no primary key columns or unique key columns obtained after filter out, table: {table.full_name}",
-            table,
+            f"no primary key columns or unique key columns obtained after filter out, table: {table.full_name}", table
         )
 
 

@@ -265,9 +265,7 @@ def _escaped(rest: str) -> str:
     if not rest:
         raise _SyntaxError("syntax error: cannot place \\ at end of line")
     if rest[0].isascii() and rest[0].isalnum():
-        raise _SyntaxError(
-            f"cannot escape a letter or number (\\{rest[0]}), it is reserved for future extension",
-        )
+        raise _SyntaxError(f"cannot escape a letter or number (\\{rest[0]}), it is reserved for future extension")
     return rest[0]
 
 

@@ -21,19 +21,15 @@ class Folder(Protocol):
 
     def exists(self, path: str) -> bool:
         """Return whether there is a file."""
-        ...
 
     def read(self, path: str) -> bytes:
         """Return a file's bytes."""
-        ...
 
     def files(self, folder: str) -> Iterable[str]:
         """Return the paths of all files in a folder, and in those below it, in order; "" for the whole place."""
-        ...
 
     def write(self, path: str, *parts: Data) -> None:
         """Write a file of these parts, or replace it."""
-        ...
 
 
 class Write(NamedTuple):

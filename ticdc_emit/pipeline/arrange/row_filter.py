@@ -67,10 +67,7 @@ def split_and_filter(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_b
 def _apply_filters(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
     batch = _drop_judged(batch, table, kept_back, lambda rows, encoder, filters: _ignored_kinds(rows, filters, Op))
     return _drop_judged(
-        batch,
-        table,
-        kept_back,
-        lambda rows, encoder, filters: _ignored_values(rows, table, encoder, filters, plan),
+        batch, table, kept_back, lambda rows, encoder, filters: _ignored_values(rows, table, encoder, filters, plan)
     )
 
 

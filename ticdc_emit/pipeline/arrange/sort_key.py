@@ -110,11 +110,7 @@ def _heads_and_kinds(
     head[:, :STAMP_BYTES] = big_endian(stamps)
     head[:, STAMP_BYTES:TABLE_BYTES] = np.asarray(places).astype(">u4").reshape(-1, 1).view(np.uint8)
     names = batch.schema.names
-    for name, start in (
-        (PHYSICAL_TABLE_ID, _PHYSICAL_TABLE_ID_AT),
-        (START_TS, _START_TS_AT),
-        ("seq", _SEQ_AT),
-    ):
+    for name, start in ((PHYSICAL_TABLE_ID, _PHYSICAL_TABLE_ID_AT), (START_TS, _START_TS_AT), ("seq", _SEQ_AT)):
         if name in names:
             head[:, start : start + _NUMBER_BYTES] = number_cells(batch.column(name))
     head[:, RANK_AT] = rank

@@ -214,11 +214,7 @@ _Arranged: TypeAlias = Iterable[tuple[pa.RecordBatch, pa.Array]]
 
 
 def separate_bad_rows(
-    given: InputRows,
-    arrange: Callable[[Rows], _Arranged],
-    make: Callable[[Rows], object],
-    *,
-    placed: bool,
+    given: InputRows, arrange: Callable[[Rows], _Arranged], make: Callable[[Rows], object], *, placed: bool
 ) -> tuple[Rows, list[Refused]]:
     """Return the numbers of the rows that can be arranged and made into messages, and the others.
 

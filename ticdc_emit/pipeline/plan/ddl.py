@@ -119,13 +119,7 @@ _OF_PARTITIONS = frozenset(
 )
 
 
-def restore_ddl(
-    query: str,
-    *,
-    sql_mode: str = "",
-    release: str | Release = "classic",
-    charset: str = "utf8mb4",
-) -> str:
+def restore_ddl(query: str, *, sql_mode: str = "", release: str | Release = "classic", charset: str = "utf8mb4") -> str:
     """Return ``query`` as TiCDC writes it on the wire: TiDB's canonical form.
 
     Placement policies are left out and TTL is off, as a changefeed sends them; a statement that changes nothing else

@@ -409,11 +409,7 @@ def make_plan(
             filters=filters,
             survivors=_survivors(versions) if config.release.ddl.surviving_partitions == "old" else (),
         )
-    rendering = Rendering(
-        config.time_zone,
-        verbatim_json=verbatim_json,
-        switches=config.release.values,
-    )
+    rendering = Rendering(config.time_zone, verbatim_json=verbatim_json, switches=config.release.values)
     large = LargeMessages.of(config, codec, message_limit=message_limit, names=claim_names)
     return Plan(
         codec,
