@@ -25,15 +25,11 @@ from .protocols import FaultProtocol
 from .topic_log import messages_of, partitions_of
 from .verdict import Verdict, judge
 
-__all__ = ["RunResult", "Stage", "judged", "run_job", "run_under_faults"]
-
 _DECODED_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What all runs of a campaign share. ``changes``: those of ``history``, written to ``source``."""
-
     cluster: KafkaCluster
     history: History
     changes: pa.Table
@@ -45,14 +41,11 @@ class Stage:
     timeout_s: float = 900.0
 
     def options(self, protocol: FaultProtocol) -> dict[str, Any]:
-        """Return what the library is told beside the sink URI."""
         return {"schema_registry": self.registry or ""} if protocol.needs_registry else {}
 
 
 @dataclass
 class RunResult:
-    """Faults that were injected, how long it took, and the verdict."""
-
     protocol: str
     changes: int
     injected: Injected = field(default_factory=Injected)
@@ -62,11 +55,9 @@ class RunResult:
 
     @property
     def changes_per_second(self) -> float:
-        """Changes per second of wall time, faults and restarts included."""
         return self.changes / self.seconds if self.seconds else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {
             "protocol": self.protocol,
             "changes": self.changes,
@@ -81,10 +72,6 @@ class RunResult:
 def run_under_faults(
     stage: Stage, protocol: FaultProtocol, *, say: Callable[[str], None] = print, **job: Any
 ) -> RunResult:
-    """Run a job to its end, faults and all, and judge its topic. ``job``: further members of the job's description.
-
-    Raises :class:`AssertionError` if the job fails, or a fault could not be injected.
-    """
     topic = f"faults-{protocol.name}"
     result = RunResult(protocol.name, stage.history.rows)
     started = time.monotonic()
@@ -119,7 +106,6 @@ def run_job(
 
 
 def judged(stage: Stage, protocol: FaultProtocol, topic: str, *, interruptions: int) -> Verdict:
-    """Read a topic and judge it."""
     row_by_row = replace(protocol, options={**protocol.options, "max-batch-size": "1"})
     encoder = Encoder(
         row_by_row.sink_uri(stage.cluster.bootstrap, topic, stage.partitions, stage.replicas),

@@ -28,8 +28,6 @@ from .campaign import Stage, run_under_faults
 from .history import History
 from .protocols import PROTOCOLS
 
-__all__ = ["main"]
-
 _BATCHES = 20
 _QUEUES_PER_BATCH = 10
 """The producer's queue is so short that a batch is sent over a while, in which its worker can be killed."""
@@ -52,7 +50,6 @@ _COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], object]], ...] = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return its exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.faults.chaos", description=(__doc__ or "").partition("\n")[0]
     )

@@ -34,8 +34,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 
 @pytest.fixture
 def make_stage(cluster: KafkaCluster, tmp_path: Path) -> MakeStage:
-    """Writes a history and returns the stage for its runs."""
-
     def make(rows: int, *, tables: int = 20, files: int = 4, registry: str | None = None) -> Stage:
         history = History(rows, tables, files)
         changes = history.write(tmp_path / "history")

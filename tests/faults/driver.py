@@ -15,8 +15,6 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Driver"]
-
 _ROOT = Path(__file__).parents[2]
 _LOST_TASK = b"Lost task "
 _LOST_WORKER = re.compile(rb"Lost task .*Python worker exited unexpectedly")
@@ -28,8 +26,6 @@ class _Stat(NamedTuple):
 
 
 class Driver:
-    """One job, started as often as need be. ``folder`` takes its description and its log."""
-
     def __init__(self, folder: Path, job: dict[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._description = folder / "job.json"
@@ -41,11 +37,9 @@ class Driver:
         self._sessions: list[int] = []
 
     def describe(self, **job: Any) -> None:
-        """Change what the next start runs."""
         self._job |= job
 
     def start(self) -> None:
-        """Start the driver, in a session of its own."""
         self._description.write_text(json.dumps(self._job))
         env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
         env |= {"PYTHONPATH": str(_ROOT), "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", "")}
@@ -58,17 +52,14 @@ class Driver:
 
     @property
     def exit_code(self) -> int | None:
-        """The driver's exit code, ``None`` while it runs; -9 after SIGKILL."""
         assert self._process is not None
         return self._process.poll()
 
     def result(self) -> dict[str, Any]:
-        """Return what the job printed last."""
         result: dict[str, Any] = json.loads(self._out.read_text().splitlines()[-1])
         return result
 
     def wait(self, timeout_s: float) -> int:
-        """Return the exit code once the driver has ended."""
         assert self._process is not None
         return self._process.wait(timeout_s)
 
@@ -83,19 +74,15 @@ class Driver:
         self._worker_dies.touch()
 
     def lost_tasks(self) -> int:
-        """Return how many task attempts Spark has lost, as its log says."""
         return self._log.read_bytes().count(_LOST_TASK)
 
     def lost_workers(self) -> int:
-        """Return how many of them were lost with their Python worker."""
         return len(_LOST_WORKER.findall(self._log.read_bytes()))
 
     def log_tail(self) -> str:
-        """Return the end of what the driver has logged."""
         return self._log.read_text(errors="replace")[-4000:]
 
     def stop(self) -> None:
-        """SIGKILL whatever is left of all sessions."""
         for pid, stat in _processes().items():
             if stat.session in self._sessions:
                 with contextlib.suppress(ProcessLookupError):

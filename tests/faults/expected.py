@@ -19,14 +19,10 @@ from ticdc_emit.encoder import Encoder
 
 from .history import DATABASE, key_columns
 
-__all__ = ["Change", "Expected", "digest", "expected_messages"]
-
 _CHUNK_ROWS = 50_000
 
 
 class Change(NamedTuple):
-    """A change of the history. ``partition``: where its message belongs."""
-
     table: str
     key: tuple[str, ...]
     commit_ts: int
@@ -41,8 +37,6 @@ def digest(key: bytes | None, value: bytes | None) -> bytes:
 
 @dataclass(frozen=True)
 class Expected:
-    """The changes by the digest of their message."""
-
     changes: Mapping[bytes, Change] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -50,7 +44,6 @@ class Expected:
 
 
 def expected_messages(encoder: Encoder, history: pa.Table) -> Expected:
-    """Encode a history table by table."""
     changes: dict[bytes, Change] = {}
     for name in sorted(pc.unique(history["table"]).to_pylist()):
         rows = history.filter(pc.equal(history["table"], name)).drop_columns(["schema", "table"])
@@ -80,7 +73,6 @@ def _one_row_per_commit(stamps: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[n
 
 
 def _keys(rows: pa.Table, table: str) -> list[npt.NDArray[np.int64]]:
-    """Return the primary key of every row, column by column."""
     image = pc.if_else(pc.is_valid(rows["after"]), rows["after"], rows["before"]).combine_chunks()
     return [
         pc.map_lookup(image, name, "first").cast(pa.int64()).to_numpy(zero_copy_only=False)

@@ -20,8 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-__all__ = ["DATABASE", "FIRST_TSO", "STEP_MS", "History", "key_columns", "schema_sql", "table_name"]
-
 DATABASE = "shop"
 FIRST_TSO = 450_000_000_262_144_000
 STEP_MS = 10
@@ -46,31 +44,25 @@ _Ints = npt.NDArray[np.int64]
 
 
 def table_name(number: int) -> str:
-    """Return the name of a table; tables of even and odd numbers have different columns and keys."""
     return f"t{number:02}"
 
 
 def key_columns(table: str) -> tuple[str, ...]:
-    """Return the names of a table's primary key columns."""
     return ("tenant", "id") if int(table[1:]) % 2 else ("id",)
 
 
 def schema_sql(tables: int) -> str:
-    """Return the DDL of all tables."""
     return ";\n".join(_DDL[n % 2].format(name=f"{DATABASE}.{table_name(n)}") for n in range(tables))
 
 
 @dataclass(frozen=True)
 class History:
-    """``rows`` changes of ``tables`` tables, cut into ``files`` batches."""
-
     rows: int
     tables: int
     files: int
     seed: int = 7
 
     def table(self) -> pa.Table:
-        """Return all changes, in commit order."""
         rng = np.random.default_rng(self.seed)
         keys = rng.integers(0, max(self.rows // _CHANGES_PER_KEY, 1), self.rows)
         life, distance = _lives(keys)
@@ -92,7 +84,6 @@ class History:
         )
 
     def write(self, folder: Path) -> pa.Table:
-        """Write the files, oldest first in the eyes of a file stream; return all changes."""
         folder.mkdir(parents=True)
         table = self.table()
         borders = np.linspace(0, self.rows, self.files + 1).astype(int).tolist()
@@ -105,7 +96,6 @@ class History:
 
 
 def _lives(keys: _Ints) -> tuple[_Ints, _Ints]:
-    """Return the number of earlier changes of the same key, and the distance to the last of them, for each change."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     fresh = np.r_[True, ordered[1:] != ordered[:-1]]
@@ -118,7 +108,6 @@ def _lives(keys: _Ints) -> tuple[_Ints, _Ints]:
 
 
 def _images(tables: _Ints, keys: _Ints, life: _Ints, present: npt.NDArray[np.bool_]) -> pa.MapArray:
-    """Return the image of each key after change number ``life``, null where it is not ``present``."""
     rows = np.flatnonzero(present)
     tables, keys, life = tables[rows], keys[rows], life[rows]
     odd = tables % 2

@@ -16,8 +16,6 @@ from tests.kafka_cluster import KafkaCluster
 from .driver import Driver
 from .topic_log import Progress
 
-__all__ = ["FaultPlan", "Injected", "Injector"]
-
 _POLL_S = 0.1
 
 
@@ -33,8 +31,6 @@ class FaultPlan:
 
 @dataclass
 class Injected:
-    """What was done, and ``tasks_lost``: the task attempts that Spark has lost, by whatever cause."""
-
     brokers_killed: int = 0
     workers_killed: int = 0
     tasks_lost: int = 0
@@ -47,8 +43,6 @@ class Injected:
 
 
 class Injector:
-    """Runs a job of ``rows`` changes into a topic, watches its progress and injects each fault in its turn."""
-
     def __init__(
         self,
         cluster: KafkaCluster,
@@ -79,10 +73,6 @@ class Injector:
         self._steps = sorted(((share, step) for share, step in steps if share is not None), key=lambda each: each[0])
 
     def run(self) -> Injected:
-        """Start the job and return once it has ended and all replicas are in sync.
-
-        Raises :class:`AssertionError` if the job fails, takes too long, or ends before every fault had its turn.
-        """
         self._driver.start()
         try:
             for share, step in self._steps:
@@ -127,7 +117,6 @@ class Injector:
         self._down = None
 
     def _kill_worker(self) -> None:
-        """In the middle of sending, and return once Spark has noticed."""
         self._driver.kill_worker()
         self._done.workers_killed += 1
         while not self._driver.lost_workers():

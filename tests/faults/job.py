@@ -17,8 +17,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CHANGES_DDL"]
-
 CHANGES_DDL = (
     "schema string, table string, op string, commit_ts long, before map<string,string>, after map<string,string>"
 )

@@ -20,8 +20,6 @@ from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.storage import Folder
 from ticdc_emit.storage.folder import Data
 
-__all__ = ["LethalSink", "LethalStorage"]
-
 
 @dataclass(frozen=True)
 class LethalStorage(StorageSink):
@@ -53,8 +51,6 @@ class _LethalFolder:
 
 @dataclass(frozen=True)
 class LethalSink:
-    """``order``: the path of the file."""
-
     sink: Sink
     order: str
 
@@ -94,7 +90,6 @@ class _LethalWriter:
 
 
 def _taken(order: str) -> bool:
-    """Take the file with the order away; return whether it was there."""
     try:
         Path(order).unlink()
     except FileNotFoundError:

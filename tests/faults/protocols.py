@@ -21,8 +21,6 @@ from ticdc_emit.protocols.simple.decoder import SimpleReader
 
 from .history import key_columns
 
-__all__ = ["PROTOCOLS", "FaultProtocol", "Read", "Said"]
-
 
 class Said(NamedTuple):
     """What a message says. ``commit_ts`` is a watermark's own; ``None`` for an Avro delete, which does not tell it."""
@@ -49,11 +47,9 @@ class FaultProtocol:
 
     @property
     def rows_per_message(self) -> int:
-        """The most rows that a message holds."""
         return int(self.options.get("max-batch-size", "1"))
 
     def sink_uri(self, brokers: str, topic: str, partitions: int, replicas: int) -> str:
-        """Return the sink URI of a topic that the first run of a job creates."""
         own = {"partition-num": str(partitions), "replication-factor": str(replicas), "compression": "lz4"}
         return f"kafka://{brokers}/{topic}?{urlencode({**self.options, **own})}"
 

@@ -34,8 +34,6 @@ from .driver import Driver
 from .expected import Change, digest, expected_messages
 from .history import History, schema_sql
 
-__all__ = ["StorageVerdict", "run_on_s3"]
-
 _BUCKET, _FOLDER = "faults", "lake"
 _KEYS = {"aws_access_key_id": "AKIA", "aws_secret_access_key": "hush", "region_name": "eu-west-1"}
 _OPTIONS = {
@@ -49,8 +47,6 @@ _NAMED = 10
 
 @dataclass
 class StorageVerdict:
-    """What was found. ``faults``: texts about what is wrong, at most the first ones."""
-
     expected: int = 0
     rows: int = 0
     distinct_rows: int = 0
@@ -72,10 +68,6 @@ class StorageVerdict:
 def run_on_s3(
     folder: Path, rows: int, *, tables: int = 20, batches: int = 20, protocol: str = "csv", timeout_s: float = 3600
 ) -> StorageVerdict:
-    """Run a job to its end, faults and all, and judge its files. ``timeout_s``: of the job.
-
-    Raises :class:`AssertionError` if the job fails, or ends before a fault had its turn.
-    """
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # moto's server logs each request
     history = History(rows, tables, batches)
     changes = history.write(folder / "history")
@@ -110,7 +102,6 @@ def run_on_s3(
 
 
 def _run(driver: Driver, bucket: Any, first: int, last: int, verdict: StorageVerdict, timeout_s: float) -> None:
-    """Run the job; kill a worker while it writes, then the driver in the middle of a batch."""
     started = time.monotonic()
 
     def wait(what: str, is_there: Any) -> None:
@@ -180,7 +171,6 @@ def _judge(bucket: Any, expected: Mapping[bytes, Change], verdict: StorageVerdic
 
 
 def _lines(bucket: Any, indexes: list[str], keys: set[str], verdict: StorageVerdict) -> Iterator[bytes]:
-    """Yield the rows of a table, file by file, as far as its index files name them."""
     for index in indexes:
         folder = index.removesuffix("/meta/CDC.index")
         newest = bucket.Object(index).get()["Body"].read().decode().strip()
@@ -198,7 +188,6 @@ def _lines(bucket: Any, indexes: list[str], keys: set[str], verdict: StorageVerd
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return its exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.faults.storage", description=(__doc__ or "").partition("\n")[0]
     )

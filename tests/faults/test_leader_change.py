@@ -24,7 +24,6 @@ def _batch(topic: str, start: int) -> pa.RecordBatch:
 
 
 def _written_while(cluster: KafkaCluster, topic: str, change: Callable[[], None]) -> None:
-    """Write all messages, and change something after a quarter of them."""
     sink = KafkaSink(tuple(cluster.bootstrap.split(",")), queue_messages=2_000, replication_factor=3)
     assert sink.prepare({topic: _PARTITIONS}) == {topic: _PARTITIONS}
     changing = threading.Thread(target=change)

@@ -26,8 +26,6 @@ _DELAY_S = 0.05
 
 
 class _SlowStore:
-    """A registry's store that thinks about every call."""
-
     def __init__(self, store: Any, delay_s: float) -> None:
         self._store = store
         self._delay_s = delay_s
@@ -51,7 +49,6 @@ def _send(
     librdkafka: Mapping[str, Any] | None = None,
     registry: SchemaRegistry | None = None,
 ) -> float:
-    """Send all files, one per batch; return the seconds of the first one."""
     uri = protocol.sink_uri(stage.cluster.bootstrap, topic, stage.partitions, stage.replicas)
     options = stage.options(protocol)
     sink = TicdcSink(uri, schema_sql(20), watermark_interval=1, librdkafka=librdkafka, registry=registry, **options)

@@ -140,7 +140,6 @@ def test_a_row_whose_bytes_are_right_and_say_something_else_is_found() -> None:
 
 
 def _changed(log: list[Message]) -> Iterator[list[Message]]:
-    """Every log that one small change makes of a log."""
     for at, message in enumerate(log):
         yield log[:at] + log[at + 1 :]
         yield [other for other in log if other != message]

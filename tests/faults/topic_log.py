@@ -12,8 +12,6 @@ from uuid import uuid4
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-__all__ = ["Progress", "messages_of", "partitions_of"]
-
 _READ_TIMEOUT_S = 60.0
 _POLL_S = 0.2
 _ASK_TIMEOUT_S = 0.5
@@ -33,15 +31,12 @@ def _consumer(brokers: str) -> Consumer:
 
 
 class Progress:
-    """The messages on a topic, replayed ones and watermarks included."""
-
     def __init__(self, brokers: str, topic: str) -> None:
         self._consumer = _consumer(brokers)
         self._topic = topic
         self._ends: dict[int, int] = {}
 
     def partitions(self) -> list[int]:
-        """Return the topic's partitions, none while it does not exist."""
         if not self._ends:
             with contextlib.suppress(KafkaException):
                 found = self._consumer.list_topics(self._topic, timeout=_ASK_TIMEOUT_S).topics[self._topic]
@@ -49,7 +44,6 @@ class Progress:
         return list(self._ends)
 
     def messages(self) -> int:
-        """Return how many messages are known to be on the topic."""
         for partition in self.partitions():
             with contextlib.suppress(KafkaException):
                 place = TopicPartition(self._topic, partition)
@@ -61,7 +55,6 @@ class Progress:
 
 
 def partitions_of(brokers: str, topic: str) -> list[int]:
-    """Return the partitions of a topic."""
     consumer = _consumer(brokers)
     try:
         return sorted(consumer.list_topics(topic, timeout=_READ_TIMEOUT_S).topics[topic].partitions)
@@ -70,7 +63,6 @@ def partitions_of(brokers: str, topic: str) -> list[int]:
 
 
 def messages_of(brokers: str, topic: str, partition: int) -> Iterator[tuple[bytes | None, bytes | None]]:
-    """Yield key and value of every message from a partition's beginning to its present end."""
     consumer = _consumer(brokers)
     try:
         place = TopicPartition(topic, partition)

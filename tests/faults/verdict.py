@@ -28,8 +28,6 @@ from ticdc_emit.protocols.events import DecodeError
 from .expected import Change, Expected, digest
 from .protocols import Read, Said
 
-__all__ = ["Log", "Verdict", "judge"]
-
 Log = Mapping[int, Iterable["tuple[bytes | None, bytes | None]"]]
 """Key and value of each message, by partition."""
 
@@ -58,11 +56,9 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether the contract was kept."""
         return not self.faults
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {**vars(self), "faults": dict(self.faults), "holds": self.holds}
 
     def fault(self, kind: str, text: str) -> None:
@@ -72,13 +68,7 @@ class Verdict:
 
 
 def judge(
-    expected: Expected,
-    log: Log,
-    read: Read,
-    *,
-    interruptions: int,
-    watermark: int | None,
-    decode_every: int = 1,
+    expected: Expected, log: Log, read: Read, *, interruptions: int, watermark: int | None, decode_every: int = 1
 ) -> Verdict:
     """Judge a topic.
 
@@ -102,8 +92,6 @@ def judge(
 
 
 class _Partition:
-    """One topic-partition's messages, in their order."""
-
     def __init__(
         self,
         number: int,
@@ -131,7 +119,6 @@ class _Partition:
         self._watermark = -1
 
     def message(self, key: bytes | None, value: bytes | None) -> None:
-        """Take the next message."""
         self._offset += 1
         self._verdict.messages += 1
         name = digest(key, value)
@@ -147,7 +134,6 @@ class _Partition:
             self._row(name, change)
 
     def end(self, interruptions: int, watermark: int | None) -> None:
-        """Judge what only the whole partition tells."""
         verdict = self._verdict
         verdict.replays += self._replays
         verdict.most_replays_of_a_partition = max(verdict.most_replays_of_a_partition, self._replays)
@@ -162,7 +148,6 @@ class _Partition:
             verdict.last_watermark = self._watermark if low is None else min(low, self._watermark)
 
     def _follow(self, name: bytes) -> bool:
-        """Move the cursor; return whether the message is told for the first time."""
         moved = [at + 1 for at in self._cursors if self._story[at] == name]
         known = self._places.get(name)
         if moved:
@@ -182,7 +167,6 @@ class _Partition:
         return True
 
     def _row(self, name: bytes, change: Change) -> None:
-        """A row's first occurrence."""
         if change.partition != self._number or name in self._found:
             self._fault("partition", f"{change} belongs to partition {change.partition} only")
         self._found.add(name)

@@ -30,15 +30,11 @@ TABLE = pa.Table.from_pylist(ROWS)
 
 
 class _Stream:
-    """An object that has nothing but ``__arrow_c_stream__``."""
-
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return TABLE.__arrow_c_stream__(requested_schema)
 
 
 class _Array:
-    """An object that has nothing but ``__arrow_c_array__``."""
-
     def __arrow_c_array__(self, requested_schema: object | None = None) -> object:
         return TABLE.combine_chunks().to_batches()[0].__arrow_c_array__(requested_schema)
 

@@ -19,7 +19,6 @@ FIRST = 450_000_000_262_144_000
 
 
 def read(checksum: dict[str, Any] | None = None, at: str | None = None, **options: Any) -> Any:
-    """Encode one insert and return it as a consumer sees it."""
     registry = MemoryRegistry()
     encoder = Encoder(URI, TABLE, registry=registry, **{"integrity": True, **options})
     change = {"op": "c", "commit_ts": FIRST, "after": {"id": 1, "v": "x", "at": at}, "checksum": checksum}

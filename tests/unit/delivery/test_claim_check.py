@@ -184,8 +184,6 @@ def test_the_store_of_a_changefeed() -> None:
 
 
 class FakeS3(MemoryFileSystem):
-    """Fails as often as it is told; remembers what it was opened with."""
-
     protocol = "s3"
     cachable = False
     opened: list[dict[str, Any]] = []  # noqa: RUF012

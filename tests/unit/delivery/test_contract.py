@@ -65,8 +65,6 @@ def test_imports_stay_light(module: str) -> None:
 
 
 class _Discarding(TaskWriter):
-    """A sink that takes everything."""
-
     def check_target(self, topic: str, partition: int) -> None: ...
 
     def enqueue(self, batch: PartitionBatch) -> None: ...

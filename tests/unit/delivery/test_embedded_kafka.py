@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from message_rows import message_batch, send
+from message_rows import message_batch
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
@@ -34,18 +34,6 @@ def test_another_process_writes_and_nothing_is_printed() -> None:
         assert (answer.stdout, answer.stderr) == ("", "")
         (message,) = kafka.read("t")
         assert message == ("t", 3, 0, b"", b"from elsewhere")
-
-
-def test_the_newest_of_each_partition() -> None:
-    with EmbeddedKafka() as kafka:
-        sink = kafka.sink()
-        sink.prepare({"t": 2})
-        send(sink, *(("t", n % 2, None, b"%d" % n) for n in range(100)))
-        newest = kafka.read("t", newest=2)
-        assert [(m.partition, m.offset, m.value) for m in newest] == [
-            (0, 48, b"96"), (0, 49, b"98"), (1, 48, b"97"), (1, 49, b"99"),
-        ]  # fmt: skip
-        assert len(kafka.read("t")) == 100
 
 
 def test_a_partition_keeps_only_its_newest_messages() -> None:

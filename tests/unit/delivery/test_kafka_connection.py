@@ -34,11 +34,6 @@ def fail(log: ConnectionLog, text: str) -> None:
 
 
 class Client:
-    """Raises ``error`` for every request, as late as asked, and tells ``log`` the ``cause`` when it is polled.
-
-    ``now``: the seconds that this took, of a clock of its own.
-    """
-
     def __init__(self, error: Any, log: ConnectionLog, cause: Any = None) -> None:
         self.error, self.connection_log, self.cause = error, log, cause
         self.timeouts: list[float] = []

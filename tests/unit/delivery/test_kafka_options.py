@@ -19,7 +19,6 @@ ELSEWHERE = {
 
 
 def used_fields() -> set[str]:
-    """The fields that a function of ``delivery`` reads of a parameter that is annotated as one of the records."""
     names = {record.__name__ for record in RECORDS}
     used = set()
     for path in DELIVERY.glob("*.py"):

@@ -95,8 +95,6 @@ def test_back_pressure_with_a_tiny_queue(kafka: EmbeddedKafka) -> None:
 
 
 class SlowProducer:
-    """Sends a batch of ten messages of a partition each time somebody waits, and fewer only in a flush."""
-
     def __init__(self) -> None:
         self.values: list[bytes] = []
         self.waiting = {0: 0, 1: 0}
@@ -141,26 +139,6 @@ def test_a_partition_has_three_batches_on_their_way(slow: tuple[KafkaWriter, Slo
     assert writer.flush().messages == 1_000
     assert producer.values == values
     assert producer.most == 30
-
-
-def test_few_messages_at_a_time_do_not_wait_for_more(slow: tuple[KafkaWriter, SlowProducer]) -> None:
-    writer, producer = slow
-    for number in range(300):
-        writer.write(batch("slow", b"%d" % number))
-    assert 20 <= producer.most <= 30
-
-
-def test_a_partition_does_not_wait_for_the_rest_of_another(slow: tuple[KafkaWriter, SlowProducer]) -> None:
-    writer, producer = slow
-    for partition, count in ((0, 105), (1, 1_000)):
-        writer.write(batch("slow", *[b"v"] * count, partition=partition))
-    assert producer.waiting[0] == 5
-    assert producer.most <= 60
-
-
-def test_messages_wait_for_three_batches_without_lingering() -> None:
-    """A message that is older makes librdkafka spin; 20 ms would be reached by a broker that takes 7 ms for a batch."""
-    assert KafkaSink(("host:1",)).producer_settings()["linger.ms"] == 100
 
 
 @pytest.mark.parametrize("step", ["prepare", "write"])
@@ -221,9 +199,7 @@ def test_a_forked_process_gets_its_own_producer_and_ends(kafka: EmbeddedKafka) -
     assert [message.value for message in kafka.read("forked")] == [b"parent", b"child", b"parent again"]
 
 
-def test_one_request_at_a_time_keeps_the_order_without_an_idempotent_producer(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_one_request_at_a_time_keeps_the_order_without_an_idempotent_producer(caplog: pytest.LogCaptureFixture) -> None:
     sink = KafkaSink(("b:1",), one_request_at_a_time=True)
     settings = sink.producer_settings()
     assert (settings["acks"], settings["enable.idempotence"]) == (-1, False)

@@ -30,8 +30,6 @@ def test_once_per_process_and_topic(options: dict[str, int], level: str, caplog:
 
 
 class SlowBroker:
-    """A broker that hears of a topic only after some questions."""
-
     def __init__(self, answers: list[int | None]) -> None:
         self.answers = answers
 

@@ -27,8 +27,6 @@ REFUSED = [PermissionError("Forbidden"), OSError(errno.EBUSY, "Slow Down"), Time
 
 
 class Bucket(MemoryFileSystem):  # type: ignore[misc]
-    """Objects in memory. The first requests, so many as ``failures``, about one whose path has ``where`` fail."""
-
     cachable = False
     store: dict[str, Any] = {}  # noqa: RUF012
     pseudo_dirs = [""]  # noqa: RUF012

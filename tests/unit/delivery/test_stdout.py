@@ -43,7 +43,6 @@ def original(data: object) -> bytes | None:
 
 
 def decoded(framing: str, data: bytes) -> list[Message]:
-    """Read messages back as a program in another language would."""
     if framing == "binary":
         return list(_binary(BytesIO(data)))
     lines = [json.loads(line) for line in data.decode("ascii" if framing == "base64" else "utf-8").split("\n")[:-1]]

@@ -22,7 +22,6 @@ REDUCING = [CANAL, SIMPLE, SIMPLE_AVRO]
 
 
 def handling(option: str = "none", compression: str = "none", *, raw: bool = False, uri: str = "file:///c/") -> str:
-    """Return a changefeed file's section."""
     lines = [f'large-message-handle-option = "{option}"', f'large-message-handle-compression = "{compression}"']
     lines += [f'claim-check-storage-uri = "{uri}"', f"claim-check-raw-value = {'true' if raw else 'false'}"]
     return "\n".join(("[sink.kafka-config.large-message-handle]", *lines, ""))
@@ -32,25 +31,21 @@ def plan_of(
     uri: str, changefeed: str = "", *, limit: int = 10_000, table: str = TABLE, names: ClaimNames | None = None,
     **options: Any,
 ) -> Plan:  # fmt: skip
-    """Return the plan of one table, with a fixed clock."""
     config = load_changefeed(f"kafka://127.0.0.1:9092/topic?{uri}&max-message-bytes={limit}", changefeed, **options)
     histories = catalog_from_sql(table).histories()
     return make_plan(config, histories, {"topic": 1}, build_ts=1, claim_names=names)
 
 
 def encode(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> Encoded:
-    """Return the messages of the plan's only table."""
     (table,) = plan.tables.values()
     stamped = [{"commit_ts": FIRST + place, **change} for place, change in enumerate(changes)]
     return encode_rows(rows_to_batch(stamped, table.newest), table, plan).encoded.whole()
 
 
 def values(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    """Return the messages' values."""
     found: list[bytes] = encode(plan, changes).values.to_pylist()
     return found
 
 
 def insert(number: int, size: int) -> dict[str, Any]:
-    """Return an insert whose text has ``size`` characters."""
     return {"op": "c", "after": {"id": number, "v": "x" * size, "w": "w"}}

@@ -63,7 +63,6 @@ def content(store: str, *, keep: bool = False) -> Content:
 
 
 def feed(store: str, changefeed: str | None = None, protocol: str = "canal-json", **given: Any) -> Changefeed:
-    """Return a changefeed; ``given``: what ``Changefeed`` and ``RunOptions`` take."""
     how = {name: given.pop(name) for name in ("late", "watermark_interval", "clock") if name in given}
     config = load_changefeed(uri(store, protocol), changefeed, schema_registry="http://nowhere.invalid")
     return Changefeed(config, MemorySink(store), given.pop("schema", SCHEMA), options=RunOptions(**how), **given)
@@ -88,7 +87,6 @@ def cut(table: pa.Table, rows: int) -> list[pa.RecordBatch]:
 
 
 def history(seed: int, *, seq: bool = False) -> list[Row]:
-    """Changes of two tables in transactions of a few rows; updates change keys, unique keys, both or neither."""
     dice = random.Random(seed)
     rows: list[Row] = []
     for step in range(30):
@@ -239,10 +237,7 @@ def test_ddl_that_is_not_text(store: str, column: str, values: pa.Array) -> None
 @pytest.mark.parametrize("protocol", ["canal-json", "simple", "avro", "open-protocol"])
 @pytest.mark.parametrize("apart", [True, False], ids=["DDL first", "DDL among the rows"])
 def test_a_changefeed_of_an_empty_cluster_learns_its_tables_from_rows(store: str, protocol: str, apart: bool) -> None:
-    statements = [
-        (tso(1), "create database shop"),
-        (tso(2), "create table shop.orders (id int primary key)"),
-    ]
+    statements = [(tso(1), "create database shop"), (tso(2), "create table shop.orders (id int primary key)")]
     none = {"table": None, "after": None}
     ddl = [{"op": "ddl", "commit_ts": at, "query": query, "schema": "shop"} | none for at, query in statements]
     rows = [

@@ -107,7 +107,6 @@ def run(rows: list[Row], *, batch_id: int = 0, **options: Any) -> RunReport:
 
 
 def refusal(parts: list[list[Row]]) -> RowError:
-    """The error of rows that are encoded by as many tasks as there are parts, as a driver raises it."""
     config = load_changefeed("memory://m/rest?protocol=canal-json&partition-num=3", RULES)
     plan = make_plan(config, catalog_from_sql(SCHEMA).histories(), {"rest": 1, "a": 3})
     encode = EncodeTask(plan, "error", None, Buckets(plan.targets, 2))
@@ -123,7 +122,6 @@ def refusal(parts: list[list[Row]]) -> RowError:
 
 
 def history(dice: random.Random, count: int, share: float) -> tuple[list[Row], list[Row]]:
-    """Return rows of both tables in any order, and those of them that are good."""
     rows, good = [], []
     for number in range(count):
         table = dice.choice("ab")

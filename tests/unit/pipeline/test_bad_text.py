@@ -22,7 +22,6 @@ KEYED = "create table s.t (id varchar(9) primary key, c varchar(9))"
 
 
 def text(*values: bytes | None) -> pa.Array:
-    """Return a ``string`` array of these bytes, which nothing checked."""
     data = [value or b"" for value in values]
     offsets = np.cumsum([0, *map(len, data)]).astype(np.int32)
     valid = pa.py_buffer(np.packbits([value is not None for value in values], bitorder="little").tobytes())
@@ -47,7 +46,6 @@ RUNS: list[Callable[..., list[bytes]]] = [encoded, sent]
 
 
 def changes(ids: pa.Array, **columns: Any) -> pa.RecordBatch:
-    """Return inserts with these keys; ``columns`` replace others."""
     image = pa.StructArray.from_arrays([ids, pa.array(["x"] * len(ids))], ["id", "c"])
     rows = {"op": ["c"] * len(ids), "commit_ts": [TS] * len(ids), "after": image}
     return pa.record_batch(rows | columns)

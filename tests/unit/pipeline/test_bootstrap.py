@@ -29,13 +29,10 @@ MINUTE = 60_000
 
 
 class Play:
-    """A schedule whose ticks start at ``START``; moments are told in ms after it."""
-
     def __init__(self, rules: BootstrapRules = RULES) -> None:
         self.schedule = Bootstraps(rules, START)
 
     def rows(self, at: int, count: int = 1, table: TableInfo = TABLE, topic: str = "top", parts: int = 2) -> list[int]:
-        """Report rows; the moments of what is sent before them."""
         return self.moments(self.sent(at, count, table, topic, parts))
 
     def sent(
@@ -51,54 +48,66 @@ class Play:
         return [bootstrap.at_ms - START for bootstrap in sent]
 
 
-def test_a_table_s_first_row_sends_before_it_and_no_other_row_does() -> None:
-    play = Play()
-    assert play.sent(1_234) == [Bootstrap(101, TABLE, (("top", 0), ("top", 1)), START + 1_234, "first-row")]
-    assert play.rows(1_234, 50_000) == []
-    assert play.rows(4_999) == []
-    assert play.rows(4_999, table=OTHER) == [4_999]
+def every(step: int, first: int, last: int) -> list[int]:
+    return [step * number for number in range(first, last + 1)]
 
 
-@pytest.mark.parametrize(("first", "then", "sent"), [(1, 9_999, []), (1, 10_000, [5_000]), (10_001, 0, [5_000])])
-def test_the_count_sends_on_the_next_tick_and_leaves_the_first_row_out(first: int, then: int, sent: list[int]) -> None:
-    play = Play()
-    play.rows(100, first)
-    assert play.rows(200, then) == []
-    assert play.until(4_999) == []
-    assert play.until(60_000) == sent
+DAY, CENTURY = 24 * 60 * MINUTE, 100 * 365 * 24 * 60 * MINUTE  # of 630 million ticks
+T, U = TABLE, OTHER
+STORIES: dict[str, tuple[dict[str, int], list[tuple[TableInfo | None, int, int, list[int]]]]] = {
+    # rules, and in turn: rows of a table (None: time passes), the moment, how many, and the moments of what is sent
+    "a first row, and no other": (
+        {}, [(T, 1_234, 1, [1_234]), (T, 1_234, 50_000, []), (T, 4_999, 1, []), (U, 4_999, 1, [4_999])],
+    ),
+    "too few": ({}, [(T, 100, 1, [100]), (T, 200, 9_999, []), (None, 60_000, 0, [])]),
+    "enough": ({}, [(T, 100, 1, [100]), (T, 200, 10_000, []), (None, 4_999, 0, []), (None, 60_000, 0, [5_000])]),
+    "enough at once": ({}, [(T, 100, 10_001, [100]), (None, 4_999, 0, []), (None, 60_000, 0, [5_000])]),
+    "the counter starts anew with each": (
+        {}, [(T, 0, 9_001, [0]), (T, 5_000, 1_000, []), (T, 10_000, 9_999, [10_000]), (T, 15_000, 1, []),
+             (None, 20_000, 0, [20_000])],
+    ),
+    **{
+        f"the interval from {first} on, of an idle table too": (
+            {}, [(T, first, 1, [first]), (None, sent - 1, 0, []), (None, sent, 0, [sent]),
+                 (None, sent + 119_999, 0, []), (None, sent + 120_000, 0, [sent + 120_000])],
+        )
+        for first, sent in ((0, 120_000), (1, 125_000), (5_000, 125_000), (9_999, 130_000))
+    },
+    "one by count puts the interval off": (
+        {}, [(T, 0, 1, [0]), (T, 99_000, 10_000, []), (None, 219_999, 0, [100_000]), (None, 220_000, 0, [220_000])],
+    ),
+    "an interval below the tick": (
+        {"interval_ms": 1_000}, [(T, 0, 1, [0]), (None, 15_000, 0, [5_000, 10_000, 15_000])],
+    ),
+    "until it is forgotten": ({}, [(T, 0, 1, [0]), (None, DAY, 0, every(120_000, 1, 15))]),
+    "a row prolongs that": (
+        {}, [(T, 0, 1, [0]), (T, 10 * MINUTE, 1, every(120_000, 1, 5)), (None, DAY, 0, every(120_000, 6, 20))],
+    ),
+    "the tick that forgets sends": (
+        {"interval_ms": 30_000}, [(T, 0, 1, [0]), (None, 120 * MINUTE, 0, every(30_000, 1, 61))],
+    ),
+    "a late row is one of the last tick": (
+        {}, [(None, 12_000, 0, []), (T, 3_000, 1, [10_000]), (None, 129_999, 0, []), (None, 130_000, 0, [130_000])],
+    ),
+    "time without anything due": (
+        {}, [(None, CENTURY, 0, []), (T, CENTURY, 1, [CENTURY]),
+             (None, 2 * CENTURY, 0, [CENTURY + moment for moment in every(120_000, 1, 15)])],
+    ),
+    **{
+        f"{option} of {value} switches all off": (
+            {option: value, "at_start": True}, [(T, 0, 20_000, []), (None, 60 * MINUTE, 0, [])],
+        )
+        for option in ("interval_ms", "message_count") for value in (0, -1)
+    },
+}  # fmt: skip
 
 
-def test_the_counter_starts_anew_with_every_bootstrap() -> None:
-    play = Play()
-    play.rows(0, 9_001)
-    assert play.rows(5_000, 1_000) == [], "9,000 so far: the tick stands before the row of its own moment"
-    assert play.rows(10_000, 9_999) == [10_000]
-    assert play.rows(15_000) == []
-    assert play.until(20_000) == [20_000]
-
-
-@pytest.mark.parametrize(("first", "sent"), [(0, 120_000), (1, 125_000), (5_000, 125_000), (9_999, 130_000)])
-def test_the_interval_sends_on_the_first_tick_that_reaches_it(first: int, sent: int) -> None:
-    play = Play()
-    play.rows(first)
-    assert play.until(sent - 1) == []
-    assert play.until(sent) == [sent]
-    assert play.until(sent + 119_999) == []
-    assert play.until(sent + 120_000) == [sent + 120_000], "an idle table goes on"
-
-
-def test_a_bootstrap_by_count_puts_the_interval_off() -> None:
-    play = Play()
-    play.rows(0)
-    play.rows(99_000, 10_000)
-    assert play.until(219_999) == [100_000]
-    assert play.until(220_000) == [220_000]
-
-
-def test_an_interval_below_the_tick_sends_on_every_tick() -> None:
-    play = Play(replace(RULES, interval_ms=1_000))
-    play.rows(0)
-    assert play.until(15_000) == [5_000, 10_000, 15_000]
+@pytest.mark.parametrize(("rules", "steps"), STORIES.values(), ids=STORIES)
+def test_what_is_sent_when(rules: dict[str, int], steps: list[tuple[TableInfo | None, int, int, list[int]]]) -> None:
+    play = Play(replace(RULES, **rules))
+    assert play.schedule.at_start([(TABLE, "top", 2)], START) == []
+    for table, at, count, sent in steps:
+        assert (play.until(at) if table is None else play.rows(at, count, table)) == sent
 
 
 ALTERED = replace(TABLE, version=9, update_ts=9)
@@ -146,22 +155,6 @@ def test_a_table_is_forgotten_on_the_gc_tick_after_more_than_30_minutes(last: in
     assert after.rows(forgotten) == [forgotten]
 
 
-def test_an_idle_table_sends_until_it_is_forgotten_and_a_row_prolongs_that() -> None:
-    play = Play()
-    play.rows(0)
-    assert play.until(24 * 60 * MINUTE) == [120_000 * n for n in range(1, 16)]
-    play = Play()
-    play.rows(0)
-    play.rows(10 * MINUTE)
-    assert len(play.until(24 * 60 * MINUTE)) == 15, "five were due before that row"
-
-
-def test_the_tick_at_which_a_table_is_forgotten_still_sends() -> None:
-    play = Play(replace(RULES, interval_ms=30_000))
-    play.rows(0)
-    assert play.until(2 * 60 * MINUTE)[-1] == 1_830_000
-
-
 def test_ticks_send_in_the_order_of_first_rows() -> None:
     play = Play()
     play.rows(10, table=OTHER)
@@ -193,29 +186,10 @@ def test_rows_report_the_ticks_before_them_in_order() -> None:
     ]
 
 
-def test_a_late_row_counts_as_one_of_the_last_tick() -> None:
-    play = Play()
-    play.until(12_000)
-    assert play.rows(3_000) == [10_000]
-    assert play.until(129_999) == []
-    assert play.until(130_000) == [130_000]
-
-
 def test_each_physical_table_has_its_own_schedule() -> None:
     schedule = Bootstraps(RULES)
     for key in (201, 202):
         assert [bootstrap.key for bootstrap in schedule.rows(key, TABLE, "top", 1, START)] == [key]
-
-
-@pytest.mark.parametrize(
-    "rules", [{"interval_ms": 0}, {"message_count": 0}, {"message_count": -1}, {"interval_ms": -1}]
-)
-def test_either_option_at_zero_or_less_switches_all_off(rules: dict[str, int]) -> None:
-    play = Play(BootstrapRules(**rules, at_start=True))
-    assert not play.schedule.rules.enabled
-    assert play.schedule.at_start([(TABLE, "top", 2)], START) == []
-    assert play.rows(0, 20_000) == []
-    assert play.until(60 * MINUTE) == []
 
 
 def test_at_the_start_every_table_but_views_goes_to_all_partitions_once() -> None:
@@ -275,14 +249,6 @@ def test_a_state_that_does_not_fit_is_refused() -> None:
         Bootstraps.from_state(RULES, state, {}.__getitem__)
     with pytest.raises(StateError, match="passed_ms"):
         Bootstraps.from_state(RULES, {"start_ms": 0}, {}.__getitem__)
-
-
-def test_time_without_anything_due_costs_nothing() -> None:
-    play = Play()
-    century = 100 * 365 * 24 * 60 * MINUTE  # 630 million ticks
-    assert play.until(century) == []
-    assert play.rows(century) == [century]
-    assert len(play.until(2 * century)) == 15
 
 
 TABLES = {key: TableInfo("test", f"t{key}", key, (), version=key, update_ts=key) for key in (101, 102)}

@@ -69,7 +69,6 @@ def road(
     folder: ChunkFolder | None = None,
     **late: Any,
 ) -> dict[tuple[str, int], list[tuple[bytes, bytes, int]]]:
-    """The messages of each topic-partition, from rows in these input tasks, delivered by ``count`` tasks."""
     buckets = Buckets(plan.targets, count)
     encode = EncodeTask(plan, late.get("late", "error"), late.get("until"), buckets, folder=folder)
     sent = [batch for part in parts for batch in pickle.loads(pickle.dumps(encode))(batches(part, size))]
@@ -87,7 +86,6 @@ def road(
 
 
 def history(seed: int, seq: bool) -> list[Any]:
-    """Inserts, updates of a unique key, deletes and rows of another table, many in one transaction."""
     dice, rows, place = random.Random(seed), [], 0
     for ts in range(1, 60):
         for key in dice.sample(range(9), dice.randint(0, 4)):
@@ -127,7 +125,6 @@ def test_any_history(seed: int, parts: int, seq: bool) -> None:
 
 
 def plainly(rows: list[Any]) -> dict[tuple[str, int], list[tuple[bytes, bytes, int]]]:
-    """The messages of the encoder that has all rows of a table at once; each table has a topic of its own."""
     encoder = Encoder(CONFIG, SCHEMA, partitions=3)
     encoder.plan = PLAN
     found: dict[tuple[str, int], list[tuple[bytes, bytes, int]]] = {}

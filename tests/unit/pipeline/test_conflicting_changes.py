@@ -33,7 +33,6 @@ TABLE = planned("id int primary key")
 
 
 def keys_of(batch: pa.RecordBatch, table: TablePlan = TABLE) -> pa.Array:
-    """The order keys of a batch, in order."""
     batch = with_whole_numbers(batch, "test.t")
     keys = order_keys(batch, table, 0, ranks(batch, "by-kind"))
     order = order_of(keys)

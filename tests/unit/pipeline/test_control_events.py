@@ -38,7 +38,6 @@ def plan(extension: str = "true") -> Plan:
 
 
 def kinds(schedule: ControlSchedule, target: int, *steps: int) -> list[str]:
-    """What is sent before rows at these times (ms), told shortly."""
     announcer, after, told = ControlEncoder(plan()), -1, []
     for step in steps:
         for control in schedule.due(after, compose(step) - 1):
@@ -100,8 +99,6 @@ def test_rows_before_the_table_s_first_version_are_refused() -> None:
 
 
 class Counted:
-    """A DDL whose commit_ts is counted whenever it is looked at."""
-
     looks = 0
 
     def __init__(self, commit_ts: int) -> None:
@@ -160,7 +157,6 @@ LIVES = {"a": [(10, 30), (70, 1_000)], "b": [(20, 1_000)], "x": [(40, 90)]}
 
 
 def planned() -> tuple[Plan, tuple[DdlEvent, ...]]:
-    """Return a plan with a topic for each table but those named ``x_``, which share one."""
     catalog = Catalog()
     events = tuple(event for ts, query in DDL for event in catalog.apply(query, commit_ts=ts))
     rules = [{"matcher": ["test.x_*"], "topic": "{schema}_x"}, {"matcher": ["test.*"], "topic": "{schema}_{table}"}]

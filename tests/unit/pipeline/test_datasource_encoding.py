@@ -62,7 +62,6 @@ AFTER = {TYPED: StructType().add("id", LONG).add("v", TEXT), GENERIC: MapType(TE
 
 
 def rows(kind: pa.Schema, *ids: int) -> list[pa.RecordBatch]:
-    """Inserts of ``ids``, one each 100 ms, every second one in a batch of its own end, out of order."""
     made: list[dict[str, Any]] = []
     for number in ids:
         after = {"id": number, "v": f"v{number}"} if kind is TYPED else [("id", str(number))]
@@ -90,7 +89,6 @@ def on_executors(writer: Any, *parts: list[pa.RecordBatch]) -> list[Any]:
 
 @pytest.fixture
 def batch_id(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
-    """What Spark tells a task of its batch."""
     told: list[str | None] = ["0"]
     context = SimpleNamespace(getLocalProperty=lambda name: told[0] if name == "streaming.sql.batchId" else None)
     monkeypatch.setattr(TaskContext, "get", lambda: context)
@@ -98,7 +96,6 @@ def batch_id(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
 
 
 def micro_batch(given: TicdcDataSource, kind: pa.Schema, number: int, *parts: list[pa.RecordBatch]) -> list[Any]:
-    """Write and commit one batch of a stream as Spark does; return the commit messages."""
     staged = on_executors(given.streamWriter(columns(kind), False), *parts)
     given.streamWriter(columns(kind), False).commit(staged, number)
     return staged
@@ -218,7 +215,6 @@ def test_what_goes_wrong_before_the_rows_keeps_its_type(tmp_path: Path, monkeypa
 
 
 def in_temporary_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Path]:
-    """A batch write without stagingUri and stateUri, and the folder in which it will stage."""
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -252,34 +248,18 @@ def test_no_name_in_the_temporary_folder_can_be_foreseen(tmp_path: Path, monkeyp
     assert all(len(name.name) > 32 for name in names)
 
 
-def open_to_all(folder: Path) -> None:
-    folder.mkdir()
-    folder.chmod(0o777)
+PLANTED: dict[str, Callable[[Path], object]] = {
+    "open to all": lambda folder: (folder.mkdir(), folder.chmod(0o777)),
+    "readable": lambda folder: folder.mkdir(mode=0o755),
+    "a link": lambda folder: ((folder.parent / "elsewhere").mkdir(mode=0o700), folder.symlink_to("elsewhere")),
+    "a link to nothing": lambda folder: folder.symlink_to(folder.parent / "elsewhere"),
+    "a file": lambda folder: folder.write_text(""),
+}
 
 
-def readable(folder: Path) -> None:
-    folder.mkdir(mode=0o755)
-
-
-def link(folder: Path) -> None:
-    (folder.parent / "elsewhere").mkdir(mode=0o700)
-    folder.symlink_to(folder.parent / "elsewhere")
-
-
-def link_to_nothing(folder: Path) -> None:
-    folder.symlink_to(folder.parent / "elsewhere")
-
-
-def file(folder: Path) -> None:
-    folder.write_text("")
-
-
-PLANTED = [open_to_all, readable, link, link_to_nothing, file]
-
-
-@pytest.mark.parametrize("plant", PLANTED)
+@pytest.mark.parametrize("plant", PLANTED.values(), ids=PLANTED)
 def test_a_planted_folder_is_refused(
-    plant: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plant: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer, folder = in_temporary_folder(tmp_path, monkeypatch)
     plant(folder)
@@ -290,9 +270,9 @@ def test_a_planted_folder_is_refused(
     assert not (folder.parent / "elsewhere").exists() or not list((folder.parent / "elsewhere").iterdir())
 
 
-@pytest.mark.parametrize("plant", PLANTED)
+@pytest.mark.parametrize("plant", PLANTED.values(), ids=PLANTED)
 def test_a_folder_that_is_replaced_before_the_commit_is_refused(
-    plant: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plant: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer, folder = in_temporary_folder(tmp_path, monkeypatch)
     staged = on_executors(writer, rows(TYPED, 1))
@@ -314,8 +294,6 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
 
 
 class _Runs:
-    """What an attacker pickles: loading it makes a file."""
-
     def __init__(self, marker: Path) -> None:
         self._marker = marker
 

@@ -19,7 +19,6 @@ START = compose(1_700_000_000_000)
 
 
 def run(release: str, *, interval: float = 0, batches: int = 1) -> dict[int, list[str]]:
-    """Return what each partition receives of three rows with a DDL between the first and the second."""
     clear("marks")
     config = load_changefeed(URI, release=release)
     stamps = [START + 1, START + 10, START + 20]

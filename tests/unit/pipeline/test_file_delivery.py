@@ -56,7 +56,6 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def read(folder: Path, config: ChangefeedConfig, table: str = "shop/orders") -> list[CsvRow]:
-    """The rows of a table in the order of versions, partitions, dates and numbers, as far as index files name them."""
     rows: list[CsvRow] = []
     reader = CsvReader(config.codec, config.release.csv)
     assert config.storage is not None
@@ -146,11 +145,7 @@ def test_ddl_comes_among_the_rows(tmp_path: Path, release: str) -> None:
         if SchemaFile.parse(path):
             shown = json.loads(content)
             schemas[shown["TableVersion"]] = shown["Table"], shown["Type"], shown["TableColumnsTotal"]
-    assert schemas == {
-        TS - 1: ("orders", 0, 2),
-        TS + 2 * SECOND: ("orders", 5, 3),
-        TS + 4 * SECOND: ("sales", 14, 3),
-    }
+    assert schemas == {TS - 1: ("orders", 0, 2), TS + 2 * SECOND: ("orders", 5, 3), TS + 4 * SECOND: ("sales", 14, 3)}
     versions = {path.split("/")[2] for path in files(tmp_path) if path.endswith(".csv")}
     assert versions == {str(TS - 1), str(TS + 2 * SECOND), str(TS + 4 * SECOND)}
 

@@ -19,7 +19,6 @@ GOOD: dict[str, Any] = {"id": 1, "n": 1, "name": "a", "d": "2024-05-05", "s": "x
 
 
 def rows(count: int, bad: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return inserts, the newest first, of which some have other values."""
     return [
         {"op": "c", "commit_ts": TS + count - place, "after": GOOD | {"id": place} | bad.get(place, {})}
         for place in range(count)

@@ -54,8 +54,6 @@ def store(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 class Failing:
-    """A sink that takes nothing while it ``fails``."""
-
     def __init__(self, store: str) -> None:
         self._sink = MemorySink(store)
         self.fails = False
@@ -75,7 +73,6 @@ class Failing:
 def feed(
     sink: Sink, state: Path | None = None, uri: str = CANAL, changefeed: str | None = None, **options: Any
 ) -> Changefeed:
-    """Return a changefeed as a new process would make it; nobody calls its beat but the test."""
     config = load_changefeed(f"memory://x/t?{uri}", changefeed)
     where = None if state is None else Secret(str(state))
     ddl = options.pop("ddl", ())
@@ -84,7 +81,6 @@ def feed(
 
 
 def told(store: str, partition: int = 0) -> list[Any]:
-    """What a partition holds: watermarks as ms behind START, ids of rows, statements."""
     found: list[Any] = []
     for message in messages(store):
         if message.partition == partition:

@@ -40,7 +40,6 @@ def _clean() -> Iterator[None]:
 
 
 def rows(*given: tuple[str, int, dict[str, str] | str]) -> pa.Table:
-    """Return (table, step, values or DDL) in the generic form."""
     columns: dict[str, list[Any]] = {name: [] for name in ("schema", "table", "op", "commit_ts", "query", "after")}
     for table, step, content in given:
         is_ddl = isinstance(content, str)
@@ -53,7 +52,6 @@ def rows(*given: tuple[str, int, dict[str, str] | str]) -> pa.Table:
 
 
 def sent(schema: str, table: pa.Table, **options: Any) -> list[tuple[str, str]]:
-    """Return (table, what) of each message: a statement, or the value of the first column."""
     clear("keyless")
     Changefeed(load_changefeed(URI, **options), MemorySink("keyless"), schema).run(ArrowBatch(table), 0, final=True)
     found = []

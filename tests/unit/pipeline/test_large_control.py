@@ -32,7 +32,6 @@ KINDS = ("ddl", "watermark", "bootstrap")
 
 
 def announced(plan: Plan, sql: str = TABLE, kinds: Sequence[str] = KINDS) -> dict[str, ControlMessage]:
-    """Return the messages of a DDL, a watermark and, where there is one, a bootstrap."""
     catalog = Catalog()
     catalog.apply("create database if not exists test", commit_ts=1)
     (event,) = catalog.apply(sql, commit_ts=5)

@@ -27,7 +27,6 @@ def ts(ms: int) -> int:
 
 
 def changes(*rows: tuple[str, int, str]) -> ArrowBatch:
-    """Rows of s.t: op, time in ms, id."""
     return ArrowBatch(
         pa.Table.from_pylist(
             [
@@ -53,7 +52,6 @@ def feed(late: str, **more: Any) -> Changefeed:
 
 
 def commits() -> dict[int, list[int]]:
-    """The commit_ts of the rows on each partition."""
     found: dict[int, list[int]] = {}
     for message in messages("late"):
         value = json.loads(message.value or b"{}")

@@ -31,7 +31,6 @@ def key(stamp: int, table: int = 0, rest: bytes = b"") -> bytes:
 
 
 def merged(chunks: Keys, limit: int) -> list[list[bytes]]:
-    """The keys of each window, as its parts in its order have them and as a column has."""
     parts = [pa.array(sorted(keys), pa.binary()) for keys in chunks]
     places = {
         place: Chunk(part[0].as_py(), part[-1].as_py(), len(part), True, pa.py_buffer(b"%d" % place), pa.py_buffer(b""))
@@ -171,8 +170,6 @@ def test_a_run_has_the_messages_of_a_batch(parts: list[list[int]], ended: bool, 
 
 
 class Other:
-    """A writer that takes record batches only."""
-
     def __init__(self) -> None:
         self.rows: list[tuple[bytes, bytes]] = []
 

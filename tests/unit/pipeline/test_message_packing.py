@@ -28,8 +28,6 @@ HEAD = b"!!"
 
 @dataclass(frozen=True)
 class Framed:
-    """Keys behind a head that each message has once; keys and values behind their lengths."""
-
     max_rows: int
     shared: int = len(HEAD)
 
@@ -41,7 +39,6 @@ class Framed:
 
 
 def made_of(sizes: list[int]) -> pa.RecordBatch:
-    """Rows of these sizes, each with its number as commit_ts and first byte."""
     count = len(sizes)
     keys = pa.array([b"%d" % number for number in range(count)], pa.binary())
     values = pa.array([bytes([number % 251]) * size for number, size in enumerate(sizes)], pa.binary())

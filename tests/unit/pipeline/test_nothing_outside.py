@@ -38,8 +38,6 @@ NOW = compose(1_700_000_000_000)
 
 @dataclass
 class WatchedSink:
-    """A sink in memory that keeps what it was asked."""
-
     calls: list[str] = field(default_factory=list)
     to: MemorySink = field(default_factory=lambda: MemorySink("nothing-outside"))
 
@@ -55,8 +53,6 @@ class WatchedSink:
 
 
 class Stage:
-    """A changefeed whose surroundings are watched."""
-
     def __init__(self, folder: Path, protocol: str = "avro", schema: str = SCHEMA, **options: Any) -> None:
         self.sink, self.registry, self.state = WatchedSink(), MemoryRegistry(), folder / "state"
         if options.pop("keeps_state", True):
@@ -84,7 +80,6 @@ ROW = {"op": "c", "commit_ts": NOW, "after": {"id": 1, "amount": 1}}
 
 
 def typed(after: pa.DataType = WHOLE, **columns: pa.DataType) -> pa.Table:
-    """Return one insert; ``columns``: other types of columns, ``None`` for none."""
     types = {"op": pa.string(), "commit_ts": pa.int64(), "after": after, **columns}
     kept = {name: kind for name, kind in types.items() if kind is not None}
     return pa.table({name: pa.nulls(1, kind) for name, kind in kept.items()})
@@ -165,8 +160,6 @@ def test_columns_of_one_version_are_enough(tmp_path: Path) -> None:
 
 @dataclass
 class Diary:
-    """Hooks that keep what they were told."""
-
     entries: list[str] = field(default_factory=list)
 
     def begin(self) -> None:

@@ -35,8 +35,6 @@ SQL = {
 
 @dataclass(frozen=True)
 class Case:
-    """Inserts of ``ids`` in their order, but as ``more`` says; ``expected``: the ids as they go out."""
-
     name: str
     table: str
     kind: pa.DataType

@@ -55,7 +55,6 @@ def test_other_character_sets_are_checked() -> None:
     ],
 )
 def test_each_writer(writer: JsonWriter, escaped: bytes) -> None:
-    """A code point over two elements is no text in either, whatever the buffer is as a whole."""
     column = catalog_from_sql(TABLE).table("test", "t").column("v")
     raw = accept(column, pa.array([b"\xc3", b"\xa4", None, b"<\xff", b"\x08\xc3\xff", b"ok"], pa.binary()), Rendering())
     shown = escape_bytes(raw, writer).view(pa.binary()).to_pylist()

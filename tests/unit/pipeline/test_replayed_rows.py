@@ -34,7 +34,6 @@ def store(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def feed(store: str, state: Path, **options: Any) -> Changefeed:
-    """Return a changefeed as a new process would make it."""
     config = load_changefeed(
         f"memory://{store}/t?protocol=canal-json&partition-num=4", {"sink": {"dispatchers": _BY_KEY}}
     )

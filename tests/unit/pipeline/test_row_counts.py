@@ -81,7 +81,6 @@ def encoded(plan: Plan, parts: Sequence[Sequence[Row]], buckets: int = 1, **opti
 
 
 def told(plan: Plan, chunks: Sequence[pa.RecordBatch]) -> list[CountedRows]:
-    """What the tasks counted."""
     united = RowCounts(TICK)
     with closing(ChunkStore(1 << 20)) as store:
         for chunk in chunks:
@@ -92,7 +91,6 @@ def told(plan: Plan, chunks: Sequence[pa.RecordBatch]) -> list[CountedRows]:
 
 
 def by_messages(plan: Plan, chunks: Sequence[pa.RecordBatch]) -> dict[tuple[str, int, int], tuple[int, int]]:
-    """The first commit_ts and the number of messages by table, version and slot, as their order keys have it."""
     found: dict[tuple[str, int, int], list[int]] = {}
     with closing(ChunkStore(1 << 20)) as store:
         for chunk in chunks:

@@ -26,12 +26,7 @@ from ticdc_emit.tso import compose
 SCHEMA = "create table s.t (id int primary key)"
 START = 1_700_000_000_000
 ROWS = pa.schema(
-    [
-        ("op", pa.string()),
-        ("commit_ts", pa.int64()),
-        ("query", pa.string()),
-        ("after", pa.struct([("id", pa.int64())])),
-    ]
+    [("op", pa.string()), ("commit_ts", pa.int64()), ("query", pa.string()), ("after", pa.struct([("id", pa.int64())]))]
 )
 
 
@@ -40,7 +35,6 @@ def tso(ms: int) -> int:
 
 
 def batch(*ms: int, ddl: tuple[tuple[int, str], ...] = ()) -> ArrowBatch:
-    """Return inserts at these times, one each, and DDL as (ms, statement)."""
     rows: list[dict[str, Any]] = [{"op": "c", "commit_ts": tso(at), "after": {"id": at}} for at in ms]
     rows += [{"op": "ddl", "commit_ts": tso(at), "query": query} for at, query in ddl]
     return ArrowBatch(pa.Table.from_pylist(rows, schema=ROWS), "s.t")
@@ -54,7 +48,6 @@ def store(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def feed(store: str, state: Path | None = None, **options: Any) -> Changefeed:
-    """Return a changefeed as a new process would make it, with one partition."""
     config = load_changefeed(f"memory://{store}/t?protocol=canal-json&enable-tidb-extension=true&partition-num=1")
     where = None if state is None else Secret(str(state))
     return Changefeed(config, MemorySink(store), SCHEMA, options=RunOptions(state_uri=where, **options))

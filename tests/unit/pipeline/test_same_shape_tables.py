@@ -67,7 +67,6 @@ def config_of(uri: str) -> ChangefeedConfig:
 
 
 def catalog() -> Catalog:
-    """Return the tables, each made at a TSO of its own, which is its version."""
     made = Catalog()
     made.ensure_database("s")
     for number, sql in enumerate(SCHEMAS.values()):
@@ -92,7 +91,6 @@ def a_row(table: str, op: str, ts: int, key: int, text: str = "x") -> dict[str, 
 
 
 def history(seed: int = 1) -> list[dict[str, Any]]:
-    """Return changes of all tables, several of them in each transaction."""
     dice = random.Random(seed)
     return [
         a_row(table, dice.choice("cud"), ts, key, dice.choice(["x", "text" * 20]))
@@ -108,7 +106,6 @@ def chunks(plan: Plan, rows: list[dict[str, Any]]) -> list[pa.RecordBatch]:
 
 
 def sent(plan: Plan, rows: list[dict[str, Any]]) -> tuple[Any, list[Any]]:
-    """Return the messages by topic-partition, and the objects that they name."""
     made = chunks(plan, rows)
     found: dict[tuple[str, int], list[Any]] = {}
     for batch in DeliverTask(plan, ControlSchedule(), None, STORE)(iter(made)):

@@ -23,57 +23,25 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 
 TS = 450_000_000_262_144_000
 TABLES = ("a", "b", "c")
-COLUMNS = {
-    "id": "bigint primary key",
-    "n": "tinyint",
-    "e": "enum('x','y')",
-    "m": "decimal(5,2)",
-    "j": "json",
-    "d": "date",
-    "at": "timestamp(3) null",
-    "moment": "datetime",
-    "clock": "time(2)",
-    "f": "float",
-    "y": "year",
-    "s": "varchar(4) not null",
-    "b": "varbinary(4)",
-    "bits": "bit(3)",
-    "v": "vector(2)",
+VALUES: dict[str, tuple[str, str, str | None]] = {  # type, a good value and a bad one
+    "id": ("bigint primary key", "1", "one"),
+    "n": ("tinyint", "-7", "300"),
+    "e": ("enum('x','y')", "y", "z"),
+    "m": ("decimal(5,2)", "1.50", "12345"),
+    "j": ("json", '{"a": 1}', "{"),
+    "d": ("date", "2024-05-05", "2024-13-01"),
+    # the clocks of Berlin skip it, which Debezium alone refuses
+    "at": ("timestamp(3) null", "2024-05-05 12:34:56.789", "2024-03-31 02:30:00.000"),
+    "moment": ("datetime", "2024-05-05 12:34:56", "2024-00-00 00:00:61"),
+    "clock": ("time(2)", "-12:34:56.78", "839:00:00"),
+    "f": ("float", "0.25", "much"),
+    "y": ("year", "2024", "1900"),
+    "s": ("varchar(4) not null", "a<b", None),
+    "b": ("varbinary(4)", "AAEC", "***"),
+    "bits": ("bit(3)", "5", "9"),
+    "v": ("vector(2)", "[1,2]", "[1]"),
 }
-GOOD = {
-    "id": "1",
-    "n": "-7",
-    "e": "y",
-    "m": "1.50",
-    "j": '{"a": 1}',
-    "d": "2024-05-05",
-    "at": "2024-05-05 12:34:56.789",
-    "moment": "2024-05-05 12:34:56",
-    "clock": "-12:34:56.78",
-    "f": "0.25",
-    "y": "2024",
-    "s": "a<b",
-    "b": "AAEC",
-    "bits": "5",
-    "v": "[1,2]",
-}
-BAD = {
-    "id": "one",
-    "n": "300",
-    "e": "z",
-    "m": "12345",
-    "j": "{",
-    "d": "2024-13-01",
-    "at": "2024-03-31 02:30:00.000",  # the clocks of Berlin skip it, which Debezium alone refuses
-    "moment": "2024-00-00 00:00:61",
-    "clock": "839:00:00",
-    "f": "much",
-    "y": "1900",
-    "s": None,
-    "b": "***",
-    "bits": "9",
-    "v": "[1]",
-}
+COLUMNS, GOOD, BAD = ({name: each[place] for name, each in VALUES.items()} for place in range(3))
 URIS = [
     "protocol=canal-json",
     "protocol=simple&encoding-format=avro",
@@ -110,7 +78,6 @@ def batch_of(table: str, op: str, bad: dict[int, dict[str, str | None]]) -> pa.R
 
 
 def outcome(plan: Plan, batches: dict[str, pa.RecordBatch]) -> tuple[list[Any], Any]:
-    """Return the messages up to the first error, and the error."""
     found: list[Any] = []
     try:
         for each in encode_batches(

@@ -41,7 +41,6 @@ def keys_of(rows: pa.RecordBatch, table: TablePlan) -> pa.Array:
 
 
 def in_order(table: TablePlan, rows: list[tuple[Any, ...]], **kinds: Any) -> list[Any]:
-    """The rows in total order; the same for every order of the input."""
     found = None
     for seed in range(5):
         shuffled = random.Random(seed).sample(rows, len(rows))

@@ -33,7 +33,6 @@ def delete(image: dict[str, Any], ts: int = TS, **more: Any) -> dict[str, Any]:
 
 
 def story(changes: list[dict[str, Any]], changefeed: str | None = None, **options: Any) -> list[tuple[str, int]]:
-    """What went out: kind and id of each message."""
     encoder = Encoder(URI, SCHEMA, changefeed=changefeed, **options)
     messages = [json.loads(value) for value in encoder.encode(changes).column("value").to_pylist()]
     return [(message["type"], int(message["data"][0]["id"])) for message in messages]

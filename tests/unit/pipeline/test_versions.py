@@ -221,7 +221,6 @@ TS = 450000000262144000
 
 
 def sent(parameters: str, columns: list[str], *, schema: str, ddl: str = "", **sink: Any) -> dict[str, Any]:
-    """Return the message of a row of ``test.t`` in the lineage next."""
     sink["column-selectors"] = [{"matcher": ["test.*"], "columns": columns}]
     made = Encoder(f"memory://t/?protocol={parameters}", schema, changefeed={"sink": sink}, release="next")
     if ddl:

@@ -17,8 +17,6 @@ LINEAGES = ("classic", "next")
 
 
 class Feed:
-    """A catalog and what a changefeed replicates of it, statement by statement; TSOs are 10, 20, 30, ..."""
-
     def __init__(self, release: str, filter_table: dict[str, Any], before: str = "", **options: Any) -> None:
         self.config = load_changefeed(URI, {"filter": filter_table, **options}, release=release)
         self.catalog = Catalog(renamed_schema=self.config.release.ddl.renamed_schema)

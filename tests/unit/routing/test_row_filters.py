@@ -24,52 +24,18 @@ TABLE = """create table e (id int primary key, n int, u bigint unsigned, v varch
 utf8mb4_general_ci, d decimal(10,2), f double, t datetime(3), dt date, tm time, j json, en enum('a','b','c'),
 s set('x','y'), b bit(4), bin varbinary(10), y year, g int as (n * 2) virtual, long_v longtext,
 long_ci longtext collate utf8mb4_general_ci)"""
-TYPES = {
-    "id": pa.int64(),
-    "n": pa.int64(),
-    "u": pa.uint64(),
-    "v": pa.string(),
-    "ci": pa.string(),
-    "d": pa.string(),
-    "f": pa.float64(),
-    "t": pa.string(),
-    "dt": pa.string(),
-    "tm": pa.string(),
-    "j": pa.string(),
-    "en": pa.string(),
-    "s": pa.string(),
-    "b": pa.uint64(),
-    "bin": pa.binary(),
-    "y": pa.int64(),
-    "long_v": pa.string(),
-    "long_ci": pa.string(),
-}
-ROW = {
-    "id": 1,
-    "n": 3,
-    "u": 2**64 - 1,
-    "v": "skip",
-    "ci": "ABC ",
-    "d": "1.50",
-    "f": -2.5,
-    "y": 2024,
-    "t": "2024-01-01 10:00:00.500",
-    "dt": "2020-02-29",
-    "tm": "-01:30:00",
-    "j": '{"k": 7, "a": [1, "x"]}',
-    "en": "b",
-    "s": "x,y",
-    "b": 5,
-    "bin": b"\x00\xff",
-    "long_v": "",
-    "long_ci": "",
-}
+CELLS: dict[str, tuple[pa.DataType, Any]] = {
+    "id": (pa.int64(), 1), "n": (pa.int64(), 3), "u": (pa.uint64(), 2**64 - 1), "v": (pa.string(), "skip"),
+    "ci": (pa.string(), "ABC "), "d": (pa.string(), "1.50"), "f": (pa.float64(), -2.5), "y": (pa.int64(), 2024),
+    "t": (pa.string(), "2024-01-01 10:00:00.500"), "dt": (pa.string(), "2020-02-29"), "tm": (pa.string(), "-01:30:00"),
+    "j": (pa.string(), '{"k": 7, "a": [1, "x"]}'), "en": (pa.string(), "b"), "s": (pa.string(), "x,y"),
+    "b": (pa.uint64(), 5), "bin": (pa.binary(), b"\x00\xff"), "long_v": (pa.string(), ""), "long_ci": (pa.string(), ""),
+}  # fmt: skip
 INFO = catalog_from_sql(TABLE).table("test", "e")
 
 
 def ignored(text: str, **values: Any) -> bool:
-    row = ROW | values
-    arrays = {name: pa.array([row[name]], kind) for name, kind in TYPES.items()}
+    arrays = {name: pa.array([values.get(name, value)], kind) for name, (kind, value) in CELLS.items()}
     expression = TableExpression.of(text, INFO, "UTC", "filter.event-filters[0].ignore-insert-value-expr")
     (found,) = expression.ignored(Image(INFO, arrays, Rendering("UTC")), 1)
     return bool(found)
@@ -121,10 +87,7 @@ def test_a_column_that_its_database_qualifies_reads_the_first_one() -> None:
     assert not ignored("test.e.n = 3")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["now() > t", "n > (select 1)", "t > v", "dt + 1", "week(t) > 7", "n >", "bin > 1"],
-)
+@pytest.mark.parametrize("text", ["now() > t", "n > (select 1)", "t > v", "dt + 1", "week(t) > 7", "n >", "bin > 1"])
 def test_what_cannot_be_evaluated_is_refused_when_it_is_read(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         TableExpression.of(text, INFO, "UTC", "filter.event-filters[0].ignore-insert-value-expr")
@@ -133,8 +96,7 @@ def test_what_cannot_be_evaluated_is_refused_when_it_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "values"),
-    [("v > 1", {}), ("u * 2 > 1", {}), ("ci = 'ж'", {}), ("n - u < 0", {"u": 2**64 - 1})],
+    ("text", "values"), [("v > 1", {}), ("u * 2 > 1", {}), ("ci = 'ж'", {}), ("n - u < 0", {"u": 2**64 - 1})]
 )
 def test_what_tidb_fails_at_is_a_fault_of_the_row(text: str, values: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueError, match="fails"):
@@ -149,7 +111,7 @@ def test_an_unknown_column_is_told_with_the_first_row(text: str) -> None:
 
 
 def test_a_chain_of_operators_may_be_long() -> None:
-    count = 5_000
+    count = 2_000
     for text in (
         f"n = 3{' and n = 3' * count}",
         f"n = 4{' or n = 4' * count} or n = 3",
@@ -246,7 +208,6 @@ def test_an_operand_is_evaluated_once() -> None:
 
 
 def like_by_regexp(text: str, pattern: str, escape: str) -> bool:
-    """LIKE as the regular expression that it stands for, which backtracks."""
     parts, chars = [], iter(pattern)
     for char in chars:
         if char == escape:
@@ -396,15 +357,16 @@ OTHERS = ("3", "1.5", "'1e400'", "n", "u", "t", "d", "f", "ts")
 
 
 def attempted() -> Iterator[str]:
-    yield from (template.format(column) for template in OF_ONE for column in NASTY)
-    for template, column, other in itertools.product(OF_TWO, NASTY, OTHERS):
-        yield template.format(column, other)
+    """Each template over each third column, in turn: every column meets every kind of template."""
+    for number, template in enumerate(OF_ONE):
+        yield from (template.format(column) for column in list(NASTY)[number % 3 :: 3])
+    for number, (template, other) in enumerate(itertools.product(OF_TWO, OTHERS)):
+        yield from (template.format(column, other) for column in list(NASTY)[number % 5 :: 5])
     yield from ("'1e400' % 3", "cast('%s' as signed)" % ("9" * 5000), "- -9223372036854775808", "1 / 0", "1 + '²'")
     yield from (f"cast(n as decimal({digits}))" for digits in (65, 66, 77))
 
 
 def judged(expression: TableExpression, image: Image, count: int) -> tuple[list[bool], InvalidValueError | None]:
-    """Return which rows are ignored, or the error of those at which the expression fails."""
     try:
         return expression.ignored(image, count).tolist(), None
     except InvalidValueError as fault:
@@ -432,7 +394,7 @@ def test_only_errors_of_a_row_come_from_its_values() -> None:
             good = [place for place in range(7) if place not in bad]
             found, _ = judged(expression, together.take(pa.array(good, pa.int64())), len(good))
         assert found == [one for ones, _ in alone for one in ones], text
-    assert runs > 2_839
+    assert runs > 700
 
 
 def columns(rows: pa.RecordBatch) -> dict[str, pa.Array]:

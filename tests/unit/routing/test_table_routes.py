@@ -32,14 +32,11 @@ def routes(*rules: dict[str, Any], release: str = "next", **top: Any) -> TableRo
 
 
 class Feed:
-    """Sends DDL of a changefeed that begins with ``schema``."""
-
     def __init__(self, schema: str, *rules: dict[str, Any], release: str = "next", **options: Any) -> None:
         self.encoder = Encoder(config(*rules, release=release, **options), schema)
         self._ts = TS
 
     def ddl(self, statement: str, schema: str = "test") -> list[tuple[str, str, str]]:
-        """Return database, table and text of the messages."""
         self._ts += 1 << 18
         messages = self.encoder.ddl(statement, self._ts, schema=schema).column("value").to_pylist()
         return [(each["database"], each["table"], each["sql"]) for each in map(json.loads, messages)]
@@ -213,10 +210,7 @@ ARCHIVE = rule("shop.*", "archive", "{table}_r")
         ),
         ("drop table shop.t", [("archive", "t_r", "DROP TABLE `archive`.`t_r`")]),
         ("truncate table shop.t", [("archive", "t_r", "TRUNCATE TABLE `archive`.`t_r`")]),
-        (
-            "rename table shop.t to test.t",
-            [("test", "t", "RENAME TABLE `archive`.`t_r` TO `test`.`t`")],
-        ),
+        ("rename table shop.t to test.t", [("test", "t", "RENAME TABLE `archive`.`t_r` TO `test`.`t`")]),
         (
             "rename table shop.t to shop.u, test.k to test.l",
             [
@@ -235,19 +229,10 @@ ARCHIVE = rule("shop.*", "archive", "{table}_r")
                 ("archive", "b_r", "CREATE TABLE `archive`.`b_r` (`id` INT PRIMARY KEY);"),
             ],
         ),
-        (
-            "create table test.u like shop.t",
-            [("test", "u", "CREATE TABLE `test`.`u` LIKE `archive`.`t_r`")],
-        ),
+        ("create table test.u like shop.t", [("test", "u", "CREATE TABLE `test`.`u` LIKE `archive`.`t_r`")]),
         (
             "alter table test.k add foreign key (x) references shop.t (id)",
-            [
-                (
-                    "test",
-                    "k",
-                    "ALTER TABLE `test`.`k` ADD CONSTRAINT FOREIGN KEY (`x`) REFERENCES `archive`.`t_r`(`id`)",
-                )
-            ],
+            [("test", "k", "ALTER TABLE `test`.`k` ADD CONSTRAINT FOREIGN KEY (`x`) REFERENCES `archive`.`t_r`(`id`)")],
         ),
         (
             "create view test.v as select t.id from shop.t",
