@@ -46,10 +46,9 @@ from ticdc_emit.pipeline.arrange.row_batch import (
 from ticdc_emit.pipeline.arrange.row_counts import RowCounts
 from ticdc_emit.pipeline.arrange.row_filter import drop_unreplicated, split_and_filter
 from ticdc_emit.pipeline.arrange.row_reader import change_form
-from ticdc_emit.pipeline.arrange.sort_key import TRANSACTION_BYTES, order_keys, order_keys_of, order_of
+from ticdc_emit.pipeline.arrange.sort_key import TRANSACTION_BYTES, order_keys, order_keys_of, order_of, rank_by_kind
 from ticdc_emit.pipeline.arrange.transactions import (
     are_ranked_later,
-    early_ranks,
     key_updates,
     ranks,
     with_whole_numbers,
@@ -193,11 +192,13 @@ class RowSorter:
             stamps = np.asarray(part.column("commit_ts"))
             if (stamps[1:] > stamps[:-1]).all():  # so no update was split
                 return RowBatch.of(part, table, names=self._field_names)
-        own_ranks = (ranks if self._whole else early_ranks)(part, split_order)
-        keys = order_keys(part, table, place, own_ranks)
-        if not self._whole and SPLIT in part.schema.names and are_ranked_later(part, split_order):
-            transactions = pc.binary_slice(keys.filter(part.column(SPLIT)), 0, TRANSACTION_BYTES)
-            self.split_transactions.setdefault(table.topic, set()).update(transactions.unique().to_pylist())
+        keys = order_keys(part, table, place, ranks(part, split_order))
+        if SPLIT in part.schema.names and are_ranked_later(part, split_order):
+            transactions = pc.binary_slice(keys.filter(part.column(SPLIT)), 0, TRANSACTION_BYTES).unique()
+            if self._whole:
+                keys = rank_by_kind(keys, transactions)
+            else:
+                self.split_transactions.setdefault(table.topic, set()).update(transactions.to_pylist())
         order = order_of(keys)
         if order is not None:
             part, keys = part.take(order), keys.take(order)
@@ -265,7 +266,7 @@ def sort_together(
         if alone.all():
             return [], list(tables)
     numbers = np.array([plan.places[each.table.schema, each.table.name] for each in tables], np.uint32)[codes]
-    keys = order_keys_of(batch, info, numbers, early_ranks(batch, plan.transactions.split_order))
+    keys = order_keys_of(batch, info, numbers, ranks(batch, plan.transactions.split_order))
     families = _table_groups([each.table for each in tables], alone)
     family_of = np.empty(len(tables), np.int64)
     for number, members in enumerate(families):

@@ -184,6 +184,13 @@ def with_ranks(keys: pa.Array, rows: npt.NDArray[np.int64]) -> pa.Array:
     return from_bytes(buffers.offsets, data, binary=True)
 
 
+def rank_by_kind(keys: pa.Array, transactions: pa.Array) -> pa.Array:
+    """Return the keys in which the rows of these transactions (their first bytes) rank by their kind."""
+    of_split = pc.is_in(pc.binary_slice(keys, 0, TRANSACTION_BYTES), value_set=transactions)
+    rows = np.flatnonzero(np.asarray(of_split.to_numpy(zero_copy_only=False)))
+    return with_ranks(keys, rows) if len(rows) else keys
+
+
 def key_values(key: bytes, table: TableInfo) -> dict[str, Any]:
     """Return the handle key's values in an order key of this table version, by column: for errors."""
     values, rest = {}, key[HEAD_BYTES:]

@@ -183,35 +183,21 @@ def values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) 
 def ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8]:
     """Return what comes first among the rows of a transaction, before ``seq`` and key.
 
-    Without ``seq``, and in a transaction with a split update: deletes, updates, inserts. Else 0: the ``seq`` decides.
+    Without ``seq``: deletes, updates, inserts. Else 0, as the ``seq`` decides; a transaction with a split update, which
+    is found once its rows are together, ranks by kind nevertheless (``sort_key.rank_by_kind``).
     """
-    kinds = kind_ranks(batch)
-    has_seq = "seq" in batch.schema.names
-    split = None
-    if SPLIT in batch.schema.names:
-        split = np.asarray(batch.column(SPLIT).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
-    if split_order == "inserts-last":
-        own = np.zeros(len(kinds), np.int8) if has_seq else kinds
-        if split is None:
-            return own
-        own = own if has_seq else np.where(split, UPDATED, own)
-        return np.where(split & (kinds == INSERTED), _LAST, own).astype(np.int8)
-    if not has_seq:
-        return kinds
-    if split is None or not split.any():
-        return np.zeros(len(kinds), np.int8)
-    ranked: npt.NDArray[np.int8] = np.where(_with_split(batch, split), kinds, 0).astype(np.int8)
-    return ranked
+    kinds, count = kind_ranks(batch), batch.num_rows
+    own = np.zeros(count, np.int8) if "seq" in batch.schema.names else kinds
+    if split_order == "by-kind" or SPLIT not in batch.schema.names:
+        return own
+    split = np.asarray(batch.column(SPLIT).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+    own = own if "seq" in batch.schema.names else np.where(split, UPDATED, own)
+    return np.where(split & (kinds == INSERTED), _LAST, own).astype(np.int8)
 
 
 def are_ranked_later(batch: pa.RecordBatch, split_order: SplitOrder) -> bool:
     """Return whether the ranks of rows depend on rows of their transactions that may be in other batches."""
     return "seq" in batch.schema.names and split_order == "by-kind"
-
-
-def early_ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8]:
-    """Return the :func:`ranks` of rows whose transactions may go on in other batches: 0 where that decides them."""
-    return np.zeros(batch.num_rows, np.int8) if are_ranked_later(batch, split_order) else ranks(batch, split_order)
 
 
 def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
@@ -224,20 +210,3 @@ def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
     table = np.array([_UNKNOWN if op is None else RANKS[op] for op in parsed] + [_UNKNOWN], np.int8)
     ranks_of_rows: npt.NDArray[np.int8] = table[np.asarray(encoded.indices.fill_null(len(parsed)))]
     return ranks_of_rows
-
-
-def _with_split(batch: pa.RecordBatch, split: Mask) -> Mask:
-    # no join finds a null, which here is a transaction like any other
-    transactions = pa.table(
-        {
-            name: batch.column(name).cast(pa.int64(), safe=False).fill_null(_NO_NUMBER)
-            for name in ("commit_ts", *TRANSACTION)
-            if name in batch.schema.names
-        }
-    )
-    names = transactions.column_names
-    wanted = transactions.filter(pa.array(split)).group_by(names).aggregate([])
-    placed = transactions.append_column("at", pa.array(np.arange(batch.num_rows)))
-    mask = np.zeros(batch.num_rows, np.bool_)
-    mask[placed.join(wanted, keys=names, join_type="left semi").column("at").to_numpy()] = True
-    return mask

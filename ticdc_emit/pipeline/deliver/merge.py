@@ -25,7 +25,7 @@ from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch, Target
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline.arrange.sort_key import STAMP_BYTES, TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
+from ticdc_emit.pipeline.arrange.sort_key import STAMP_BYTES, TRANSACTION_BYTES, commit_stamps, order_of, rank_by_kind
 from ticdc_emit.pipeline.deliver.control_events import Event, PartitionSchedules
 from ticdc_emit.pipeline.encode.chunks import Chunk, ChunkStore, messages_by_target
 from ticdc_emit.pipeline.encode.encode_task import Held
@@ -313,11 +313,10 @@ def ranked(batch: pa.RecordBatch, transactions: pa.Array | None) -> pa.RecordBat
     if transactions is None:
         return batch
     keys = batch.column(ORDER_KEY)
-    of_split = pc.is_in(pc.binary_slice(keys, 0, TRANSACTION_BYTES), value_set=transactions)
-    rows = np.flatnonzero(np.asarray(of_split.to_numpy(zero_copy_only=False)))
-    if not len(rows):
+    by_kind = rank_by_kind(keys, transactions)
+    if by_kind is keys:
         return batch
-    keys = with_ranks(keys, rows)
+    keys = by_kind
     batch = batch.set_column(batch.schema.get_field_index(ORDER_KEY), ORDER_KEY, keys)
     order = order_of(keys)
     return batch if order is None else batch.take(order)
