@@ -1,9 +1,7 @@
-"""The campaign on object storage: 1,000,000 changes to files on S3, while a worker and the driver are killed.
+"""The campaign on object storage: changes to files on S3, while a worker and the driver are killed.
 
-    python -m tests.faults.storage --rows 1000000 [--tables 20] [--batches 20] [--protocol csv]
-
-In: a seeded history, and moto's server, which speaks the protocol of S3 (``tox -e cloud`` has it). Out: counts as JSON;
-exit code 1 if the contract was broken. The contract, judged over the files that index files name:
+In: a seeded history, and moto's server, which speaks the protocol of S3 (``tox -e cloud`` has it). Out: counts, and
+what is wrong. The contract, judged over the files that index files name:
 
 * **whole**: each file is there and is a sequence of expected rows, byte by byte;
 * **delivered**: each change is there at least once;
@@ -12,14 +10,11 @@ exit code 1 if the contract was broken. The contract, judged over the files that
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
-import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -185,24 +180,3 @@ def _lines(bucket: Any, indexes: list[str], keys: set[str], verdict: StorageVerd
             if not content.endswith(b"\r\n"):
                 verdict.fault(f"{path} has no whole row at its end")
             yield from (line + b"\r\n" for line in content.split(b"\r\n")[:-1])
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.faults.storage", description=(__doc__ or "").partition("\n")[0]
-    )
-    parser.add_argument("--rows", type=int, default=1_000_000, help="changes of the history")
-    parser.add_argument("--tables", type=int, default=20)
-    parser.add_argument("--batches", type=int, default=20, help="files of the history, one per micro-batch")
-    parser.add_argument("--protocol", default="csv", choices=list(_OPTIONS))
-    asked = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        verdict = run_on_s3(
-            Path(folder), asked.rows, tables=asked.tables, batches=asked.batches, protocol=asked.protocol
-        )
-    print(json.dumps(asdict(verdict), indent=1))
-    return 1 if verdict.faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

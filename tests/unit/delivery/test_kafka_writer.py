@@ -16,7 +16,7 @@ from message_rows import message_batch
 
 from ticdc_emit.config import KafkaConfig, SaslConfig, Secret, TlsConfig
 from ticdc_emit.delivery import KafkaSink, kafka_writer
-from ticdc_emit.delivery.kafka_writer import KafkaWriter
+from ticdc_emit.delivery.kafka_writer import BATCHES_AHEAD, PIECES, InFlightLimit, KafkaWriter
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, DeliveryError
 from ticdc_emit.testing import EmbeddedKafka
 
@@ -295,3 +295,32 @@ def test_only_a_sink_that_is_limited_by_topics_sends_more_than_max_message_bytes
     own, topics = (KafkaSink(("h:1",), max_message_bytes=100, limited_by_topics=each) for each in (False, True))
     assert [own.largest_message(limit) for limit in (None, 50, 200)] == [100, 100, 100]
     assert [topics.largest_message(limit) for limit in (None, 50, 200)] == [100, 50, 200]
+
+
+ALL = BATCHES_AHEAD * PIECES
+
+
+def test_as_many_pieces_as_three_batches_have() -> None:
+    limit = InFlightLimit(0)
+    most = [limit.most(1, 100 * number, 100 * number) for number in range(ALL + 2)]
+    assert most == [None] * (ALL - 1) + [100 * (ALL - 1)] * 3
+
+
+def test_small_shares_fill_a_piece() -> None:
+    limit = InFlightLimit(0)
+    most = [limit.most(0.25, number, number) for number in range(4 * ALL)]
+    assert most == [None] * 4 * (ALL - 1) + [4 * (ALL - 1), None, None, None]
+
+
+def test_a_message_of_a_whole_batch_counts_as_one() -> None:
+    limit = InFlightLimit(0)
+    most = [limit.most(PIECES, number, number) for number in range(6)]
+    assert most == [None, None, None, 3, 3, 3]
+
+
+def test_what_is_left_of_other_partitions_counts_until_it_is_acknowledged() -> None:
+    limit = InFlightLimit(7)
+    for number in range(ALL - 1):
+        assert limit.most(1, 100 + number, 7 + number) is None
+    assert limit.most(1, 100 + ALL - 1, 7 + ALL - 1) == ALL - 1 + 7
+    assert limit.most(1, 100 + ALL, 3) == ALL - 1 + 3

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.errors import ConfigError, UnknownTableError
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
 from ticdc_emit.pipeline.deliver.control_events import (
     ControlEncoder,
@@ -86,16 +86,6 @@ def test_what_earlier_batches_sent_is_not_sent_again() -> None:
 def test_an_endless_run_of_ticks_is_refused() -> None:
     with pytest.raises(ConfigError, match="longer interval"):
         kinds(CONTROLS, 0, 1_000, 10**12)
-
-
-def test_rows_before_the_table_s_first_version_are_refused() -> None:
-    table = plan().table("test", "t")
-    assert len(table.encoder_at(compose(5_001)).table.columns) == 1
-    assert len(table.encoder_at(compose(8_000)).table.columns) == 1, "a DDL shapes the rows after its own TSO"
-    assert len(table.encoder_at(compose(8_000) + 1).table.columns) == 2
-    for ts in (compose(4_000), compose(5_000)):
-        with pytest.raises(UnknownTableError, match="does not exist at this commit_ts"):
-            table.encoder_at(ts)
 
 
 class Counted:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pyarrow as pa
-import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
@@ -18,12 +17,12 @@ URI = "memory://marks?protocol=canal-json&enable-tidb-extension=true&partition-n
 START = compose(1_700_000_000_000)
 
 
-def run(release: str, *, interval: float = 0, batches: int = 1) -> dict[int, list[str]]:
+def run(release: str) -> dict[int, list[str]]:
     clear("marks")
     config = load_changefeed(URI, release=release)
     stamps = [START + 1, START + 10, START + 20]
     ddl = [(START + 5, "alter table test.t add column c int")]
-    options = RunOptions(watermark_interval=interval)
+    options = RunOptions(watermark_interval=0)
     schema = "create table test.t (id int primary key)"
     feed = Changefeed(config, MemorySink("marks"), schema, ddl=ddl, options=options)
     image = pa.struct([("id", pa.int64()), ("c", pa.int64())])
@@ -34,9 +33,7 @@ def run(release: str, *, interval: float = 0, batches: int = 1) -> dict[int, lis
             "after": pa.array([{"id": number, "c": None} for number in range(3)], image),
         }
     )
-    for number in range(batches):
-        own = rows if batches == 1 else rows.slice(number, 1)
-        feed.run(ArrowBatch(own, "test.t"), number, final=number == batches - 1)
+    feed.run(ArrowBatch(rows, "test.t"), 0, final=True)
     found: dict[int, list[str]] = {0: [], 1: []}
     for message in messages("marks"):
         content = json.loads(message.value or b"")
@@ -61,11 +58,3 @@ def test_a_watermark_follows_the_ddl_at_once_on_every_partition() -> None:
 def test_the_new_architecture_forces_none() -> None:
     for received in run("next").values():
         assert [what for what in received if what.startswith("watermark")] == ["watermark 20"]
-
-
-@pytest.mark.parametrize("batches", [1, 3])
-def test_each_comes_once_and_they_rise_however_the_rows_are_cut(batches: int) -> None:
-    for received in run("classic", batches=batches).values():
-        marks = [int(what.split()[1]) for what in received if what.startswith("watermark")]
-        assert marks == sorted(set(marks))
-        assert 5 in marks

@@ -52,19 +52,6 @@ def in_order(table: TablePlan, rows: list[tuple[Any, ...]], **kinds: Any) -> lis
     return found
 
 
-@pytest.mark.parametrize("column", ["id bigint", "id decimal(18,2)"])
-def test_keys_given_as_floats_compare_as_their_values(column: str) -> None:
-    table = planned(f"{column} primary key, v varchar(9)")
-    ids = [10.0, 9.0, -5.0, 0.0, 1e15, None]
-    number = pa.struct([("id", pa.int64() if "bigint" in column else pa.decimal128(18, 2))])
-    as_floats = keys_of(batch([(7, {"id": key}) for key in ids], after=pa.struct([("id", pa.float64())])), table)
-    as_numbers = keys_of(batch([(7, {"id": None if key is None else int(key)}) for key in ids], after=number), table)
-    assert as_floats == as_numbers
-    rows = [(7, {"id": key}, {"id": key}) for key in (10, 10**15, -3)]
-    mixed = {"before": number, "after": pa.struct([("id", pa.float64())])}
-    assert keys_of(batch(rows, **mixed), table) == keys_of(batch(rows, before=number, after=number), table)
-
-
 def test_a_delete_takes_its_place_by_its_before_image() -> None:
     rows = [(1, {"id": 1}, None), (1, {"id": 3}, None), (1, None, {"id": 2})]
     assert in_order(KEYED, rows, before=ID, after=ID) == rows

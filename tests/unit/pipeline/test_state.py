@@ -71,12 +71,6 @@ def test_an_unknown_storage_is_refused_at_once() -> None:
         assert "state_uri" in raised.value.remedy
 
 
-def test_a_batch_that_has_no_record_is_no_error(tmp_path: Path) -> None:
-    store = FsspecStateStore(str(tmp_path))
-    assert store.load(3) is None
-    assert store.newest() is None
-
-
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_no_record_is_removed_by_its_own_save(is_kept: bool, tmp_path: Path) -> None:
     store: StateStore = FsspecStateStore(str(tmp_path)) if is_kept else MemoryStateStore()
@@ -87,17 +81,6 @@ def test_no_record_is_removed_by_its_own_save(is_kept: bool, tmp_path: Path) -> 
     assert [number for number in range(210) if store.load(number)] == [4, *range(110, 210)]
     with pytest.raises(StateError, match="batch 209 has one"):
         store.latest_before(208)
-
-
-def test_the_greatest_commit_ts_goes_on_to_the_next_batch(tmp_path: Path) -> None:
-    stores: list[StateStore] = [MemoryStateStore(), FsspecStateStore(str(tmp_path))]
-    for store in stores:
-        done = BatchState(0).complete(watermark=None, sent_until=-1, rows=1, max_commit_ts=20)
-        store.save(done.next(1, None).complete(watermark=None, sent_until=-1, rows=1, max_commit_ts=16))
-        record = store.newest()
-        assert record is not None
-        assert (record.max_commit_ts, record.end_max_commit_ts) == (20, 20)
-        assert record.complete(watermark=None, sent_until=-1, rows=1, max_commit_ts=-1) == record
 
 
 def statements(*numbers: int) -> tuple[tuple[int, str, str], ...]:

@@ -153,28 +153,6 @@ def test_rows_have_the_topic_of_the_name_that_they_show(partition: str) -> None:
     assert late == first
 
 
-def test_case_sensitive_rules_see_the_name_that_rows_show() -> None:
-    rules = {
-        "case-sensitive": True,
-        "sink": {
-            "dispatchers": [
-                {"matcher": ["shop.*"], "topic": "lower", "partition": "columns", "columns": ["v"]},
-                {"matcher": ["Shop.*"], "topic": "capital"},
-            ]
-        },
-    }
-    schema = "create database Shop; create table Shop.t (id int primary key, v int)"
-    encoder = Encoder(URI + "&partition-num=64", schema, changefeed=rules)
-    encoder.ddl(RENAME, TS + 10)
-    encoder.ddl("alter table Shop.u comment = 'x'", TS + 20)
-    rows = [insert(TS + place, id=1, v=value) for place, value in ((11, 1), (12, 2), (21, 1), (22, 2))]
-    sent = encoder.encode(rows, table="Shop.u")
-    assert sent.column("topic").to_pylist() == ["lower", "lower", "capital", "capital"]
-    one, other, third, fourth = sent.column("partition").to_pylist()
-    assert one != other
-    assert third == fourth
-
-
 def test_watermarks_reach_the_topic_of_the_name_that_rows_show() -> None:
     rules = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "x_{schema}_{table}"}]}}
     encoder = Encoder(
@@ -251,10 +229,3 @@ def test_rows_without_columns(parameters: str, end: bytes) -> None:
 def test_rows_without_columns_are_refused_where_ticdc_fails(protocol: str) -> None:
     with pytest.raises(SchemaError, match="leave no column"):
         without_columns(protocol)
-
-
-def test_a_dropped_key_is_hashed_and_in_the_key() -> None:
-    schema = "create table test.t (id int primary key, u int not null unique)"
-    rule = [{"matcher": ["*.*"], "partition": "index-value"}]
-    row = sent("debezium&debezium-disable-schema=true&partition-num=3", ["u"], schema=schema, dispatchers=rule)
-    assert (row["partition"], row["key"]) == (0, b'{"payload":{"id":1}}')
