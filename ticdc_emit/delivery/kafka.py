@@ -19,7 +19,6 @@ from ticdc_emit.config.document import refused, warn_of_option
 from ticdc_emit.config.kafka import (
     DEFAULT_MAX_MESSAGE_BYTES,
     DEFAULT_PARTITION_NUM,
-    GssapiConfig,
     KafkaConfig,
     OAuthConfig,
     SaslConfig,
@@ -250,7 +249,8 @@ def _tls(tls: TlsConfig) -> dict[str, Any]:
 
 def _sasl(sasl: SaslConfig, mechanism: str) -> dict[str, Any]:
     if mechanism == "GSSAPI":
-        return _gssapi(sasl.gssapi)
+        remedy = "Leave it out, and give librdkafka's own settings (sasl.mechanisms, sasl.kerberos.keytab and so on)"
+        raise ConfigError("a Kerberos login is not made of a sink URI", remedy=remedy, option="sasl-mechanism")
     if mechanism == "OAUTHBEARER":
         return _oauth(sasl.oauth)
     if not sasl.user or sasl.password is None:
@@ -258,21 +258,6 @@ def _sasl(sasl: SaslConfig, mechanism: str) -> dict[str, Any]:
         option = "sasl-password" if sasl.user else "sasl-user"
         raise ConfigError(fault, remedy="Add both to the sink URI", option=option)
     return {"sasl.username": sasl.user, "sasl.password": sasl.password}
-
-
-def _gssapi(gssapi: GssapiConfig) -> dict[str, Any]:
-    if gssapi.auth_type == "user":
-        fault, option = "librdkafka cannot log in to Kerberos with a password", "sasl-gssapi-auth-type"
-        raise ConfigError(fault, remedy="Use sasl-gssapi-auth-type=keytab.", option=option)
-    if gssapi.kerberos_config_path:
-        warn_of_option("sasl-gssapi-kerberos-config-path is not used: set KRB5_CONFIG in the workers' environment")
-    if gssapi.disable_pafxfast:
-        warn_of_option("sasl-gssapi-disable-pafxfast is not used: the Kerberos library negotiates PA-FX-FAST itself")
-    return _given(
-        sasl_kerberos_service_name=gssapi.service_name,
-        sasl_kerberos_principal=f"{gssapi.user}@{gssapi.realm}" if gssapi.user and gssapi.realm else gssapi.user,
-        sasl_kerberos_keytab=gssapi.keytab_path,
-    )
 
 
 def _oauth(oauth: OAuthConfig | None) -> dict[str, Any]:

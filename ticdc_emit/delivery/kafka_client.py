@@ -75,13 +75,6 @@ def _masked(cause: str) -> str:
 def settings_refused(error: KafkaException) -> ConfigError:
     """Return the error for a client that librdkafka does not even make."""
     cause = error.args[0].str()
-    if "SASL mechanism GSSAPI" in cause:
-        return ConfigError(
-            "the installed librdkafka has no Kerberos (SASL GSSAPI)",
-            remedy="Install libsasl2 and a librdkafka built with it, then confluent-kafka from source "
-            "(pip install --no-binary confluent-kafka confluent-kafka), or use another sasl-mechanism.",
-            option="sasl-mechanism",
-        )
     option = next((option for setting, option in _FILES.items() if setting in cause), None)
     return ConfigError(
         f"librdkafka refuses the Kafka options: {_masked(cause)}",
