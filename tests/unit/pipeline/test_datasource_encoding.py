@@ -1,4 +1,4 @@
-"""``format("ticdc")``: executors encode, the driver's commit merges; which encoding holds for which batch."""
+"""``format("ticdc")``: what is refused before a row is staged, executors encode, the driver's commit merges."""
 
 from __future__ import annotations
 
@@ -17,19 +17,34 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+import pytest
 from pyspark import TaskContext
-from pyspark.sql.types import LongType, MapType, StringType, StructType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import (
     BrokerUnreachableError,
+    ConfigError,
     DeliveryError,
     InvalidValueError,
     LateRowError,
+    SchemaError,
     StateError,
     TemporaryFileError,
+    UnknownTableError,
+    UnsupportedTypeError,
 )
 from ticdc_emit.pipeline.deliver.deliver_task import RESULT_SCHEMA, read_results
 from ticdc_emit.pipeline.direct import ArrowBatch
@@ -343,3 +358,54 @@ def test_a_planted_result_is_not_run(tmp_path: Path) -> None:
     with pytest.raises(DeliveryError, match="cannot be read"):
         read_results(pa.Table.from_pylist([planted], RESULT_SCHEMA))
     assert not (tmp_path / "pwned").exists()
+
+
+TABLE = "create table s.t (id int primary key, amount decimal(6, 2))"
+PLAIN_TEXT, INT, DECIMAL = StringType(), IntegerType(), DecimalType(6, 2)
+
+
+def struct(**types: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in types.items()])
+
+
+def plain_rows(**more: DataType) -> StructType:
+    return struct(op=PLAIN_TEXT, commit_ts=LongType(), **more)
+
+
+def writer(kind: StructType, folder: Path, **options: str) -> Any:
+    uri = f"jsonl://{folder}/out?protocol=canal-json"
+    given = {"sinkUri": uri, "schema": TABLE, "stateUri": f"{folder}/state", **options}
+    return TicdcDataSource(given).writer(kind, overwrite=False)
+
+
+WHOLE = plain_rows(after=struct(id=INT, amount=PLAIN_TEXT))
+REFUSED: dict[str, tuple[StructType, dict[str, str], type[Exception]]] = {
+    "a type": (plain_rows(after=struct(id=INT, amount=DateType())), {}, UnsupportedTypeError),
+    "a column": (plain_rows(after=struct(id=INT, amount=DECIMAL, more=INT)), {}, InvalidValueError),
+    "an image": (plain_rows(after=PLAIN_TEXT), {}, UnsupportedTypeError),
+    "a table": (WHOLE, {"table": "s.u"}, UnknownTableError),
+    "an option": (WHOLE, {"late": "never"}, ConfigError),
+    "which table": (WHOLE, {"schema": f"{TABLE}; create table s.u (id int primary key)"}, SchemaError),
+}
+
+
+@pytest.mark.parametrize(("schema", "options", "error"), REFUSED.values(), ids=REFUSED)
+def test_a_batch_write(schema: StructType, options: dict[str, str], error: type[Exception], tmp_path: Path) -> None:
+    with pytest.raises(error):
+        writer(schema, tmp_path, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        plain_rows(after=struct(id=INT, amount=DECIMAL)),
+        plain_rows(before=struct(id=INT, amount=PLAIN_TEXT), after=struct(id=LongType(), amount=PLAIN_TEXT)),
+        plain_rows(query=PLAIN_TEXT, after=struct(id=INT, amount=DateType())),
+        plain_rows(schema=PLAIN_TEXT, table=PLAIN_TEXT, after=MapType(PLAIN_TEXT, PLAIN_TEXT)),
+    ],
+    ids=["typed", "texts", "with DDL", "generic"],
+)
+def test_rows_that_may_be_right(schema: StructType, tmp_path: Path) -> None:
+    writer(schema, tmp_path)
+    assert list(tmp_path.iterdir()) == [], "nothing is touched before the plain_rows are there"

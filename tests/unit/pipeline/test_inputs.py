@@ -12,7 +12,10 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.errors import (
+    ConfigError,
     DdlError,
     InvalidValueError,
     MissingColumnError,
@@ -21,6 +24,8 @@ from ticdc_emit.errors import (
     UnknownTableError,
     UnsupportedTypeError,
 )
+from ticdc_emit.pipeline.direct import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 
 URI = "memory://x?protocol=canal-json&enable-tidb-extension=true"
 SCHEMA = "create table test.t (id int primary key, v varchar(10), w int as (id + 1))"
@@ -256,3 +261,123 @@ def test_floats_are_the_numbers_that_they_stand_for(protocol: str) -> None:
     assert as_type(pa.float64(), lambda value: value) == as_text
     assert as_type(pa.float32(), lambda value: value) == as_text
     assert Encoder(f"memory://x?protocol={protocol}", schema).encode(changes) == as_text
+
+
+NULLS_SCHEMA = "create table s.t (id bigint not null primary key, n int not null, v varchar(9))"
+NULLS_URI = "memory://nulls?protocol={}&enable-tidb-extension=true"
+GOOD, NO_KEY, NO_NUMBER = {"id": 1, "n": 1, "v": None}, {"id": None, "n": 1, "v": None}, {"id": 1, "n": None, "v": None}
+
+
+def _change(op: str, before: Any, after: Any, step: int = 0) -> dict[str, Any]:
+    return {"op": op, "commit_ts": TS + step, "before": before, "after": after}
+
+
+def _typed(changes: list[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist([{name: value for name, value in row.items() if value is not None} for row in changes])
+
+
+def _maps(changes: list[dict[str, Any]], items: pa.DataType) -> pa.Table:
+    def image(values: dict[str, Any] | None) -> list[tuple[str, Any]] | None:
+        if values is None:
+            return None
+        return [(name, None if value is None else str(value)) for name, value in values.items()]
+
+    columns = {name: [row[name] for row in changes] for name in ("op", "commit_ts")}
+    kind = pa.map_(pa.string(), items)
+    images = {name: pa.array([image(row[name]) for row in changes], kind) for name in ("before", "after")}
+    return pa.table({**columns, **images, "schema": ["s"] * len(changes), "table": ["t"] * len(changes)})
+
+
+def _encode(changes: Any, protocol: str = "canal-json") -> None:
+    Encoder(NULLS_URI.format(protocol), NULLS_SCHEMA).encode(changes)
+
+
+def _run(table: pa.Table) -> None:
+    feed = Changefeed(load_changefeed(NULLS_URI.format("canal-json")), MemorySink("nulls"), NULLS_SCHEMA)
+    feed.run(ArrowBatch(table), 0, final=True)
+
+
+_CHANGES = [
+    ("id", [_change("c", None, NO_KEY)]),
+    ("n", [_change("c", None, NO_NUMBER), _change("c", None, {**NO_NUMBER, "id": 2}, 1)]),
+    ("id", [_change("d", NO_KEY, None)]),
+    ("n", [_change("d", NO_NUMBER, None)]),
+    ("n", [_change("u", GOOD, NO_NUMBER)]),
+    ("n", [_change("u", NO_NUMBER, GOOD)]),
+    ("n", [_change("u", NO_NUMBER, NO_NUMBER)]),
+]
+
+
+@pytest.mark.parametrize(("column", "changes"), _CHANGES)
+@pytest.mark.parametrize("protocol", ["canal-json", "simple", "debezium"])
+def test_python_rows_and_structs(column: str, changes: list[dict[str, Any]], protocol: str) -> None:
+    for form in (changes, _typed(changes)):
+        with pytest.raises(InvalidValueError, match="NULL") as caught:
+            _encode(form, protocol)
+        assert (caught.value.context["table"], caught.value.context["column"]) == ("s.t", column)
+
+
+@pytest.mark.parametrize(("column", "changes"), _CHANGES)
+def test_batches_and_maps(column: str, changes: list[dict[str, Any]]) -> None:
+    whole = _maps(changes, pa.string())
+    for table in (_typed(changes), whole, whole.slice(0, 1)):
+        with pytest.raises(InvalidValueError, match="NULL") as caught:
+            _run(table)
+        assert caught.value.context["column"] == column
+
+
+def test_a_map_of_nulls_only() -> None:
+    nothing = [_change("c", None, dict.fromkeys(GOOD))]
+    with pytest.raises(InvalidValueError, match="NULL"):
+        _run(_maps(nothing, pa.null()))
+
+
+def test_a_nullable_column_takes_them() -> None:
+    _encode([_change("c", None, GOOD)])
+    _run(_typed([_change("c", None, GOOD)]))
+
+
+ORDER_SCHEMA = "create table test.t (id int primary key, v varchar(10))"
+
+
+def order_insert(key: int, ts: int = TS, **more: Any) -> dict[str, Any]:
+    return {"op": "c", "commit_ts": ts, "after": {"id": key, "v": "x"}, **more}
+
+
+def decoded(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    return [json.loads(value) for value in batch.column("value").to_pylist()]
+
+
+def test_the_clock_is_the_commit_time_unless_told() -> None:
+    assert decoded(Encoder(URI, ORDER_SCHEMA).encode([order_insert(1)]))[0]["ts"] == TS >> 18
+    assert decoded(Encoder(URI, ORDER_SCHEMA, build_ts=5).encode([order_insert(1)]))[0]["ts"] == 5
+
+
+def test_no_rows_give_no_messages() -> None:
+    encoder = Encoder(URI, ORDER_SCHEMA)
+    assert encoder.encode([]).num_rows == 0
+    some = pa.table({"op": ["c"], "commit_ts": [TS], "after": [{"id": 1, "v": "x"}]})
+    assert encoder.encode(some.slice(0, 0)).num_rows == 0
+    assert encoder.encode(some).num_rows == 1
+
+
+def test_the_table_must_be_known_and_unambiguous() -> None:
+    two = Encoder(URI, ORDER_SCHEMA + "; create table test.other (id int primary key)")
+    with pytest.raises(SchemaError, match="2 tables"):
+        two.encode([order_insert(1)])
+    with pytest.raises(UnknownTableError, match=r"test\.none"):
+        two.encode([order_insert(1)], table="test.none")
+    assert two.encode([order_insert(1)], table="test.t").num_rows == 1
+
+
+def test_other_protocols_are_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match="the protocol canal "):
+        Encoder("memory://x?protocol=canal", ORDER_SCHEMA)
+
+
+def test_a_negative_zero_in_a_vector_stays_in_the_image_that_has_it() -> None:
+    encoder = Encoder(URI, "create table test.t (id int primary key, v vector(2))")
+    rows = [{"op": "u", "commit_ts": TS, "before": {"id": 1, "v": [-0.0, 0.0]}, "after": {"id": 1, "v": [0.0, 0.0]}}]
+    (message,) = decoded(encoder.encode(rows))
+    assert message["old"][0]["v"] == "[-0,0]"
+    assert message["data"][0]["v"] == "[0,0]"
