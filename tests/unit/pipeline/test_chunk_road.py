@@ -1,4 +1,4 @@
-"""Encoded where rows are, delivered by topic-partition: the same messages whatever tasks and files they went through."""
+"""Encoded where rows are, delivered by topic-partition: the same messages whatever tasks and files are between."""
 
 from __future__ import annotations
 
