@@ -306,10 +306,7 @@ class SparkBatch:
         )
 
     def _mapped(self, task: EncodeTask, schema: pa.Schema, *after: Step, checks_length: bool = False) -> DataFrame:
-        """Return the output of a task, and of steps after it, for the rows of every DataFrame, run where the rows are.
-
-        ``checks_length``: whether the job fails at a long row.
-        """
+        """Return the output of a task, and of steps after it, for the rows of every DataFrame."""
         jobs, tally = [], tally_folder(self.session)
         for name, df in self._frames.items():
             table = typed_table(df.columns, name, task.plan)
@@ -324,12 +321,7 @@ class SparkBatch:
         return all(key is not None and are_short(df, plan.table(*key).versions) for df, key in tables)
 
     def _bucket_count(self, plan: Plan) -> int:
-        """Return the number of delivering tasks: one per topic-partition, limited by Spark's shuffle partitions and to
-        a few per core.
-
-        A task costs about as much as a thousand messages, so more than a few per core do not pay. With dynamic
-        allocation, and over Spark Connect, the number of cores is unknown.
-        """
+        """Return the number of delivering tasks: more than a few per core cost more than they bring."""
         most = int(self.session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         context = getattr(self.session, "sparkContext", None)
         if context is not None and not conf_is_true(self.session, "spark.dynamicAllocation.enabled"):

@@ -359,11 +359,7 @@ def _single_images(rows: DataFrame) -> DataFrame:
 
 
 def _paired_images(rows: DataFrame) -> DataFrame:
-    """Return the changes that the old and new images of each key and commit make.
-
-    Each task gives its changes commit by commit. With the key first, each task would have changes of every commit until
-    its end, and delivering them would sort all changes.
-    """
+    """Return the changes that the images of each key and commit make, commit by commit: delivery need not sort."""
     is_new = F.col("_is_new")
     versions = rows.withColumns(
         {"_what": F.when(is_new, PUT).otherwise(BASE), "_end": F.when(~is_new, F.col("_begin"))}

@@ -192,7 +192,6 @@ def _option_name(given: str) -> str:
 
 
 def _run_options(values: Mapping[str, Any]) -> RunOptions:
-    """Make the options of a run; their errors have the option's documented name."""
     try:
         return RunOptions(**{argument: values[name] for name, argument in _RUNNING.items() if name in values})
     except ConfigError as error:
@@ -347,7 +346,6 @@ def _is_local(fs: Any) -> bool:
 
 @contextmanager
 def _storage(folder: Secret[str], what: str) -> Iterator[None]:
-    """Turn any error of the storage's client into a masked :class:`DeliveryError`."""
     try:
         yield
     except TicdcEmitError:
@@ -365,11 +363,7 @@ _Encodings = dict[int | None, Encoding | None]
 
 
 def _forget_empty_profiles() -> None:
-    """Let this process of Spark's send no profiles if it is not profiled.
-
-    Spark 4.2 and 4.3.0 send empty ones. A client of Spark Connect fails at them if it follows a stream of events, such
-    as ``spark-pipelines`` and listeners (SPARK-59135).
-    """
+    """Send no empty profiles, at which clients of Spark Connect that follow events fail (SPARK-59135)."""
     from pyspark import accumulators
 
     monitoring = getattr(sys, "monitoring", None)
@@ -571,11 +565,7 @@ def _checked_options(
 
 
 def _staging_folder(options: SourceOptions, name: str) -> Staging:
-    """Return where rows are staged: by default beside the state, else in this machine's temporary folder.
-
-    Every user of the machine may write to the latter. So the folder there has a name that nobody can foresee, and is
-    refused if it is another user's.
-    """
+    """Return where rows are staged; in a folder of all users, under a name that nobody can foresee."""
     root, state = options.values.get("stagingUri"), options.running.state_uri
     if root is None and state is None:
         return Staging(Secret(f"{tempfile.gettempdir()}/ticdc-emit-{name}"), is_among_others=True)

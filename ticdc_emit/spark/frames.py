@@ -175,7 +175,8 @@ class RowLengths:
         """
         from pyspark.errors import PySparkException
 
-        if not self._long and _can_lift_limit(session):
+        rows = int(session.conf.get(_ROWS, str(_MOST_ROWS)) or 0)
+        if not self._long and 0 < rows <= _MOST_ROWS and hasattr(session, "_jsparkSession"):
             try:
                 with _without_byte_limit(session):
                     return job(True)
@@ -234,11 +235,6 @@ def _is_variant(field: StructField) -> bool:
     return bool(field.dataType.typeName() == "variant")
 
 
-def _can_lift_limit(session: SparkSession) -> bool:
-    rows = int(session.conf.get(_ROWS, str(_MOST_ROWS)) or 0)
-    return 0 < rows <= _MOST_ROWS and hasattr(session, "_jsparkSession")
-
-
 @contextmanager
 def _without_byte_limit(session: SparkSession) -> Iterator[None]:
     context = session.sparkContext
@@ -287,22 +283,18 @@ def table_names(df: DataFrame) -> DataFrame:
 
 def _ddl_of(df: DataFrame) -> DataFrame:
     for column in {"schema", "query"} & set(df.columns):
-        _refuse_other_than_text(df, column)
+        kind = df.schema[column].dataType
+        if not isinstance(kind, T.StringType | T.CharType | T.VarcharType | T.NullType):
+            raise UnsupportedTypeError(
+                f"the {column} of DDL rows is {kind.simpleString()}, not text",
+                remedy=f"Cast {column} to string first",
+                column=column,
+            )
     schema = F.col("schema") if "schema" in df.columns else F.lit(None)
     time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
     ddl = df.filter(F.lower("op") == F.lit(DDL_OP))
     found = ddl.select(schema.alias("schema"), commit_ts_column(df).alias("commit_ts"), "query")
     return _union_columns(found, kind=F.lit(_DDL), table=F.lit(time))
-
-
-def _refuse_other_than_text(df: DataFrame, column: str) -> None:
-    kind = df.schema[column].dataType
-    if not isinstance(kind, T.StringType | T.CharType | T.VarcharType | T.NullType):
-        raise UnsupportedTypeError(
-            f"the {column} of DDL rows is {kind.simpleString()}, not text",
-            remedy=f"Cast {column} to string first",
-            column=column,
-        )
 
 
 def _union_columns(df: DataFrame, **others: Any) -> DataFrame:

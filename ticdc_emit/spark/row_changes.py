@@ -538,7 +538,6 @@ def _of_micros(micros: Column, given: Column, name: str, step_us: int | None, is
 
 
 def _of_tso(stamp: Column, given: Column, name: str, step_us: int | None) -> Column:
-    """Return a TSO as it is; it is NULL if ``given`` is NULL or beyond a long."""
     span = tso_from_micros(step_us or 0)
     inside = F.when(stamp.between(COUNTS.start, COUNTS.stop - 1), _refusal(given, name, _COUNT))
     inside = inside.when(stamp.between(0, MAX_LONG_TSO - span), stamp + F.lit(span))

@@ -55,6 +55,7 @@ _BLOBS = {
     MySQLType.LONG_BLOB: ("longtext", "longblob"),
 }
 _FRACTIONS = {MySQLType.DATETIME: "datetime", MySQLType.TIMESTAMP: "timestamp", MySQLType.DURATION: "time"}
+_REWRITTEN = {MySQLType.NEWDECIMAL, MySQLType.FLOAT, *_FRACTIONS}  # anew by a wider type, which no primary key may be
 _CHARACTERS = frozenset({MySQLType.STRING, MySQLType.VARCHAR})
 _LAST_LABEL = "zz last"
 _LONGEST_CHAR, _DIGITS, _SCALE, _FSP = 255, 65, 30, 6
@@ -163,7 +164,7 @@ def _modify_column(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Sta
         for column in _visible(info)
         if column.generated is None
         and column.name not in generating
-        and not (column.is_primary_key and _is_rewritten(column))
+        and not (column.is_primary_key and column.type in _REWRITTEN)
         for wider in _wider_types(column)
     ]
     return _of_columns(clauses, lambda clause: f"alter table {_quoted_name(info)} modify column {clause}")
@@ -178,7 +179,6 @@ def _visible(info: TableInfo) -> list[Column]:
 
 
 def _sources_of_generated(info: TableInfo) -> set[str]:
-    """Return the columns from which others are generated."""
     return {name for column in info.columns if column.generated for name in column_names(column.generated_expr)}
 
 
@@ -207,11 +207,6 @@ def _wider_types(column: Column) -> list[str]:
         labels = ",".join(map(string_literal, (*column.elems, _LAST_LABEL)))
         return [f"{kind.name.lower()}({labels}){_charset(column)}"]
     return [f"double{sign}"] if kind is MySQLType.FLOAT and column.decimal < 0 else []
-
-
-def _is_rewritten(column: Column) -> bool:
-    """Return whether TiDB stores the values anew in the wider type: it refuses that for a column of the primary key."""
-    return column.type in {MySQLType.NEWDECIMAL, MySQLType.FLOAT, *_FRACTIONS}
 
 
 def _charset(column: Column) -> str:

@@ -202,7 +202,6 @@ def _redelivery(draw: st.DrawFn, sent: _SentCommits, max_restarts: int) -> list[
 
 
 def _checkpoints(sent: _SentCommits, ends: Mapping[Target, int], last: int) -> list[int]:
-    """Return the commits from the last checkpoint on up to which every partition has everything."""
     missing = [each[ends[target]][0] for target, each in sent.items() if ends[target] < len(each)]
     commits = {commit for each in sent.values() for commit, _ in each if last < commit < min(missing, default=1 << 64)}
     return [last, *sorted(commits)]

@@ -220,8 +220,6 @@ def failing_example(
 def _draw(
     options: ExampleOptions, seed: int, tally: _Tally, take: Callable[[Example], object], phases: Sequence[Phase]
 ) -> None:
-    """Call ``take`` with each example. Its errors come out at once, but :class:`_Refused` lets smaller ones follow."""
-
     @hypothesis.seed(seed)
     @settings(
         max_examples=tally.wanted,
@@ -254,10 +252,7 @@ def _draw(
 
 @dataclass
 class _Tally:
-    """How many examples of ``wanted`` were taken, and how many more were drawn and left out.
-
-    ``gives_up``: whether too many that were left out end the drawing.
-    """
+    """How many examples of ``wanted`` were taken, and how many were left out."""
 
     wanted: int
     taken: int = 0
@@ -282,11 +277,7 @@ class _Tally:
 
 @contextmanager
 def _without_constants_of_sources() -> Iterator[None]:
-    """Let a checkout draw what an installation draws.
-
-    Hypothesis also draws constants that it finds in the sources of loaded modules, unless they are installed. Older
-    releases do not, and have none of these names.
-    """
+    """Draw what an installation draws: newer releases of Hypothesis read constants in sources of a checkout."""
     providers = importlib.import_module("hypothesis.internal.conjecture.providers")
     instead = {"_get_local_constants": lambda: providers.Constants(), "CONSTANTS_CACHE": {}}
     usual = {name: getattr(providers, name) for name in instead if hasattr(providers, name)}
@@ -317,7 +308,6 @@ class _Enough(BaseException):
 
 @st.composite
 def _carried(draw: st.DrawFn, options: ExampleOptions, tally: _Tally) -> Delivery:
-    """Draw deliveries from which the reference consumer gets the tables."""
     config = options.feed.load(time_zone=options.time_zone)
     drawn = deliveries(_histories(options, config), st.just(options.feed), max_restarts=options.restarts)
     try:

@@ -140,8 +140,6 @@ class HistoryOptions(TableOptions, total=False):
 
 @dataclass(frozen=True)
 class _Arguments:
-    """The checked arguments of :func:`histories`."""
-
     schema: str | None
     shape: TableShape
     ddl_kinds: tuple[str, ...] = DDL_KINDS
@@ -210,8 +208,6 @@ def _base_tables(catalog: Catalog) -> list[TableInfo]:
 
 
 class _HistoryWriter:
-    """Draws one commit after the other. ``rows`` and ``ddl``: those drawn so far."""
-
     def __init__(self, draw: st.DrawFn, arguments: _Arguments, schema: str) -> None:
         self._draw = draw
         self._arguments = arguments
@@ -264,9 +260,7 @@ class _HistoryWriter:
         self.rows += changes
 
     def _draw_change(self, transaction: _Transaction) -> Change | None:
-        """Return a change of a row that the transaction has not changed yet; ``None`` if the drawn one is not
-        possible.
-        """
+        """Return a change of a row that the transaction has not changed yet; ``None`` if it is not possible."""
         info, before, after, arguments = transaction.info, None, None, self._arguments
         later = ["update", "delete"] if arguments.allow_deletes else ["update"]
         op = self._draw(st.sampled_from(["insert", *later] if transaction.rows else ["insert"]))

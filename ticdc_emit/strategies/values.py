@@ -110,13 +110,11 @@ def _floats(column: Column) -> _Texts:
 
 
 def _vectors(column: Column) -> _Texts:
-    numbers = st.floats(width=32, allow_nan=False, allow_infinity=False).map(_single_text)
+    numbers = st.floats(width=32, allow_nan=False, allow_infinity=False).map(
+        lambda value: str(fixed_text(pa.array([value], pa.float32()))[0])
+    )
     least, most = (column.flen, column.flen) if column.flen > 0 else (0, _MOST_DIMENSIONS)
     return st.lists(numbers, min_size=least, max_size=most).map(lambda texts: f"[{','.join(texts)}]")
-
-
-def _single_text(value: float) -> str:
-    return str(fixed_text(pa.array([value], pa.float32()))[0])
 
 
 # -- characters and bytes --------------------------------------------------------------------------------------------

@@ -43,8 +43,9 @@ def find_java() -> Path:
 
     Raises :class:`~ticdc_emit.errors.MissingDependencyError` if there is none of version 17 or newer.
     """
-    for place, java in (("JAVA_HOME", _of_java_home()), ("PATH", _on_path())):
-        if java is None:
+    home, found = os.environ.get("JAVA_HOME"), shutil.which("java")  # the latter is a chain of links in /usr/bin
+    for place, java in (("JAVA_HOME", home and Path(home, "bin", "java")), ("PATH", found and Path(found).resolve())):
+        if not java:
             continue
         version = java_version(java)
         if version is not None and version >= MINIMUM_JAVA:
@@ -111,17 +112,6 @@ def java_version(java: Path) -> int | None:
         return None
     found = _VERSION.search(answer.stderr + answer.stdout)
     return int(found.group(1)) if found else None
-
-
-def _of_java_home() -> Path | None:
-    home = os.environ.get("JAVA_HOME")
-    return Path(home, "bin", "java") if home else None
-
-
-def _on_path() -> Path | None:
-    found = shutil.which("java")
-    # /usr/bin/java is a chain of links; JAVA_HOME is where it ends.
-    return Path(found).resolve() if found else None
 
 
 def _packaged() -> Path | None:

@@ -63,9 +63,7 @@ _Rewrite = Callable[[bytes], bytes]
 
 @dataclass(frozen=True)
 class _Listener:
-    """``broker``: the mock's; ``told``: the host and port that clients are told, each ``None`` for those at which the
-    client reached the gateway.
-    """
+    """``told``: the host and port that clients are told, each ``None`` for those that the client used."""
 
     broker: Address
     server: asyncio.Server
@@ -277,10 +275,7 @@ def _coordinator_with(told: dict[Address, Address], version: int) -> _Rewrite:
 
 
 def _told_address(response: bytes, position: int, told: dict[Address, Address]) -> tuple[bytes, int]:
-    """Return host and port at ``position`` as clients are told them, and the end of those in the response.
-
-    An address that is not a broker's stays: that of a coordinator that does not exist.
-    """
+    """Return a broker's host and port at ``position`` as clients are told them, and their end in the response."""
     (length,) = struct.unpack_from(">h", response, position)
     host = response[position + 2 : position + 2 + length].decode()
     (port,) = struct.unpack_from(">i", response, position + 2 + length)

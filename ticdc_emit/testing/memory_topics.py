@@ -36,7 +36,8 @@ class MemoryTopics:
 
     def sink_uri(self, **parameters: Any) -> str:
         """Return a sink URI of these topics, its parameters written with underscores: ``protocol="canal-json"``."""
-        texts = {name.replace("_", "-"): _parameter_text(value) for name, value in parameters.items()}
+        texts = {name.replace("_", "-"): str(value) for name, value in parameters.items()}
+        texts = {name: text.lower() if text in ("True", "False") else text for name, text in texts.items()}
         if "protocol" in texts:
             texts = protocol_parameters(texts["protocol"]) | {n: v for n, v in texts.items() if n != "protocol"}
         return f"memory://{self.name}/?{urlencode(texts)}"
@@ -54,7 +55,3 @@ class MemoryTopics:
 
     def __exit__(self, *_: object) -> None:
         self.clear()
-
-
-def _parameter_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -202,7 +202,6 @@ def _assigned(info: TableInfo, before: Row, after: Row) -> str:
 
 
 def _condition(info: TableInfo, row: Row, change: Mapping[str, Any]) -> str:
-    """Return what only the row fulfils."""
     if not info.whole_handle_key:
         raise HistoryError(
             "SQL cannot name a row of a table without a primary or unique key",

@@ -145,7 +145,10 @@ class History:
         members = Members.of(data, "a history")
         history = cls(
             members.text("schema"),
-            [_row_of(row) for row in members.objects("rows", "a row")],
+            [
+                {name: row.binary(name) if name == ROW_KEY else row.value(name) for name in row.names()}
+                for row in members.objects("rows", "a row")
+            ],
             tuple(_statement_of(each) for each in members.objects("ddl", "a statement")),
             time_zone=members.text("time_zone"),
             begins_empty=members.truth("begins_empty"),
@@ -226,9 +229,10 @@ class History:
         ``config``: as for :meth:`tables`. Raises :class:`~ticdc_emit.errors.DdlError` for bad SQL.
         """
         routes = TableRoutes() if config is None else TableRoutes.of(config)
-        tables = (info for info in self._versions().tables() if not info.is_view)
+        tables = (info for info in self._versions.tables() if not info.is_view)
         return {routes.target(info.schema, info.name): info.handle_key_names for info in tables}
 
+    @cached_property
     def _versions(self) -> Catalog:
         catalog = self.catalog()
         database = current_database(None, catalog)
@@ -240,11 +244,7 @@ class History:
         return canonical_rows(self.rows, self._table_at)
 
     def _table_at(self, schema: str, name: str, commit_ts: int) -> TableInfo:
-        return self._final_catalog.at(schema, name, commit_ts - 1)
-
-    @cached_property
-    def _final_catalog(self) -> Catalog:
-        return self._versions()
+        return self._versions.at(schema, name, commit_ts - 1)
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as one Arrow table in the generic form, without DDL."""
@@ -332,10 +332,6 @@ def _statement_of(members: Members) -> Ddl:
     return statement
 
 
-def _row_of(members: Members) -> dict[str, Any]:
-    return {name: members.binary(name) if name == ROW_KEY else members.value(name) for name in members.names()}
-
-
 def canonical_rows(rows: Iterable[Any], table_at: Callable[[str, str, int], TableInfo]) -> list[Mapping[str, Any]]:
     """Return changes in the generic form with their values in canonical text.
 
@@ -344,7 +340,8 @@ def canonical_rows(rows: Iterable[Any], table_at: Callable[[str, str, int], Tabl
     """
     checked = [_checked_row(row, position) for position, row in enumerate(rows)]
     for position, row in enumerate(checked):
-        if not all(_is_text(row[which]) for which in _IMAGES):
+        values = [value for which in _IMAGES for value in (row[which] or {}).values()]
+        if not all(value is None or isinstance(value, str) for value in values):
             info = table_at(row["schema"], row["table"], row["commit_ts"])
             checked[position] = {**row, **{which: _texts(row[which], info, position) for which in _IMAGES}}
     return checked
@@ -387,12 +384,7 @@ def _checked_row(row: Any, position: int) -> Mapping[str, Any]:
     return {**row, "commit_ts": commit_ts, **images}
 
 
-def _is_text(image: Mapping[str, Any] | None) -> bool:
-    return image is None or all(value is None or isinstance(value, str) for value in image.values())
-
-
 def _texts(image: Mapping[str, Any] | None, info: TableInfo, position: int) -> dict[str, str | None] | None:
-    """Return an image with the numbers of integer columns as text."""
     if image is None:
         return None
     columns = {column.name: column for column in info.columns}

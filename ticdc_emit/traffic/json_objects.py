@@ -46,7 +46,6 @@ def json_line(members: Mapping[str, Any], *, what: str) -> str:
 
 
 def _whole(value: Any) -> Any:
-    """Return NumPy's whole numbers and any mapping as JSON has them."""
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Mapping):
@@ -55,7 +54,6 @@ def _whole(value: Any) -> Any:
 
 
 def _foreign(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield what JSON does not have, with its place."""
     if isinstance(value, Mapping):
         for name, each in value.items():
             inner = f"{place}.{name}" if place else str(name)

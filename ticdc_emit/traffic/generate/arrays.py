@@ -47,7 +47,6 @@ def salt_of(*parts: object) -> int:
 
 
 def _mix(bits: UInts) -> UInts:
-    """Return numbers whose every bit depends on every bit of the given ones, one for each."""
     mixture: UInts = bits >> np.uint64(30)
     mixture ^= bits
     mixture *= _FIRST

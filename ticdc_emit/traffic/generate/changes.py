@@ -52,9 +52,7 @@ _BACK = 8
 
 
 class _Steps(NamedTuple):
-    """Changes: the row's number, the step of its life, whether that deletes it, and commit times as TSO: of the change,
-    of the row's previous one, and of its insert. ``start_ts``: where the change's transaction starts.
-    """
+    """Changes: row, step of its life, whether that deletes it, and TSOs of it, of the one before and of the insert."""
 
     row: Ints
     step: Ints
@@ -74,10 +72,7 @@ class _Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class _Images:
-    """The rows after changes, and below them the rows before the changes, as values by column.
-
-    ``added``: the columns of schema changes by name, and where the table has them.
-    """
+    """The rows after changes, and below them those before; ``added``: columns that schema changes add."""
 
     values: Mapping[str, pa.Array]
     added: Sequence[tuple[str, AddedColumn, Mask]]
@@ -212,9 +207,7 @@ class TableChanges:
 
     @cached_property
     def _table(self) -> dict[str, Ints]:
-        """The table's part of the cycle, a list for each of its fields, and ``next``: the row's next change, as a
-        number among those of all tables, from the change's cycle on.
-        """
+        """The table's part of the cycle, by field, and ``next``: the row's next change among those of all tables."""
         own, size = self._cycle.tables[self.number], self._cycle.size
         named = ("position", "slot", "visit", "visits", "spans", "deleted", "commit", "sharer", "previous", "born")
         table = {name: np.array(getattr(own, name), np.int64) for name in named}
@@ -310,7 +303,6 @@ class TableChanges:
         )
 
     def _key_value(self, keys: TableKeys, name: str, rows: _Rows) -> pa.Array:
-        """Return the values of a key column in rows of any table; NULL for NULL."""
         column, role, numbers = keys.table.column(name), keys.roles[name], rows.numbers
         if isinstance(role, Follows):
             parent = self._keys[keys.table.references[role.reference].parent]
@@ -328,7 +320,6 @@ class TableChanges:
         return with_nulls(values, rows.is_null)
 
     def _parent_of(self, reference: int, rows: _Rows, keys: TableKeys | None = None) -> _Rows:
-        """Return the rows that a foreign key of these rows refers to."""
         own = keys or self._own
         target = own.table.references[reference]
         parent = self._keys[target.parent]
@@ -380,7 +371,6 @@ _OPS = pa.array(["c", "u", "d"])
 
 
 def _added_key(added: AddedColumn) -> str:
-    """Return a name for the values of a column, which has several names itself, that no column has."""
     return "\0".join(added.names)
 
 
@@ -487,7 +477,6 @@ def check_columns(schema: str, columns: Columns | None, tables: str | Iterable[s
 
 
 def _chosen_tables(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
-    """Return the named tables; without names those with a key, which TiCDC sends, or all if none has one."""
     if not names:
         return {(info.schema, info.name) for info in catalog.tables() if info.whole_handle_key} or None
     known = [(info.schema, info.name) for info in catalog.tables()]
@@ -505,7 +494,6 @@ def _refuse_ungenerable(table: SourceTable) -> None:
 
 
 def _refuse_few_keys(keys: TableKeys, cycle: Cycle, rows: int | None) -> None:
-    """Refuse a key with fewer values than rows."""
     needed = _ENDLESS - 1 if rows is None else keys.rows(rows // cycle.size + 1)
     for name, role in keys.roles.items():
         column = keys.table.column(name)

@@ -164,7 +164,6 @@ def _document(path: Path) -> Mapping[str, Any]:
 
 
 def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each column's path and options: the innermost mappings."""
     for name, each in options.items():
         if callable(each):
             raise ConfigError(
@@ -261,7 +260,6 @@ class _Reader:
         return -math.inf, math.inf  # datetime's own, years 1 to 9999
 
     def _steps(self, value: Any) -> int:
-        """Return a bound in units of the column."""
         column = self._column
         if column.type in WHOLE_TYPES:
             if isinstance(value, int) and not isinstance(value, bool):

@@ -162,7 +162,6 @@ def _lives(table: int, shape: Shape, lives: Lifetimes, random: Random) -> list[_
 
 
 def _zipf_shares(total: int, among: int, skew: float) -> list[int]:
-    """Divide ``total`` so that the i-th share is proportional to ``i ** -skew``."""
     weights = [(rank + 1) ** -skew for rank in range(among)]
     scale = total / sum(weights)
     shares, reached, given = [], 0.0, 0
@@ -204,11 +203,7 @@ _MOST_SHARERS = 8
 def _commits(
     transactions: Sequence[int], numbers: Sequence[int], begins: set[int], share: float, random: Random
 ) -> tuple[list[int], list[int]]:
-    """Return for each change the position whose time is its commit_ts, and the number of its transaction there.
-
-    ``transactions``: the positions where the transactions of the changes begin, ``numbers``: the lives. Transactions
-    that follow each other share a commit_ts if they change different rows and insert none of ``begins``.
-    """
+    """Return for each change the position whose time is its commit_ts, and its transaction's number there."""
     commits, sharers = list(transactions), [0] * len(transactions)
     starts = sorted(set(transactions))
     spans = [range(start, end) for start, end in pairwise([*starts, len(transactions)])]
@@ -310,7 +305,6 @@ class Clock:
 
     @cached_property
     def _stretches(self) -> tuple[Ints, Ints, Ints]:
-        """The fields of all stretches."""
         first, start, tick = (np.array(column, np.int64) for column in zip(*self._all, strict=True))
         return first, start, tick
 

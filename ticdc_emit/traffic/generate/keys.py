@@ -153,7 +153,6 @@ class _Planner:
             self._roles[name] = Follows(number, source)
 
     def _references_in(self, key: UniqueKey) -> list[int]:
-        """Return the numbers of the foreign keys whose columns are all in the unique key."""
         return [
             number
             for number, each in enumerate(self._table.references)
@@ -161,7 +160,6 @@ class _Planner:
         ]
 
     def _distinct(self, key: UniqueKey) -> None:
-        """Make the key's values different in all rows."""
         inside = self._references_in(key)
         if any(isinstance(self._roles.get(name), Serial) for name in key.columns):
             return

@@ -224,10 +224,7 @@ _LEAST_AHEAD, _MOST_AHEAD = 64, 5_000
 
 
 class _TableAhead:
-    """The changes of a table, made some time ahead, because a call costs more than its first hundred rows.
-
-    Images have no columns that a later schema change adds, because the table has no such version yet.
-    """
+    """The changes of a table, some time ahead: a call costs more than its first hundred rows."""
 
     def __init__(self, plan: TrafficPlan, table: TableChanges) -> None:
         self.name = table.info.full_name

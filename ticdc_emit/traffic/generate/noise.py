@@ -160,7 +160,6 @@ class _Fate:
         return held
 
     def _tables(self, record: _Record) -> set[str]:
-        """Return the tables whose rows a message has; none for a control message."""
         assert self._reader is not None
         if record.value is None:
             return set()

@@ -40,11 +40,7 @@ Changes = TypeVar("Changes")
 
 @dataclass(frozen=True, repr=False)
 class _TrafficResult(Generic[Changes]):
-    """``changes``: the row changes. ``ddl``: (commit_ts, statement) in order.
-
-    ``schema``: SQL text of the tables before the first change. ``table``: ``schema.name``, if there is only one.
-    ``time_zone``: the changefeed's, in which TIMESTAMP texts of the generic form are.
-    """
+    """``ddl``: (commit_ts, statement) in order. ``schema``: the tables before the first change, as SQL."""
 
     changes: Changes
     ddl: tuple[tuple[int, str], ...]
@@ -235,7 +231,6 @@ def traffic_here(schema: str | Path, settings: Settings) -> ArrowTraffic:
 
 
 def _facts(plan: TrafficPlan, settings: Settings) -> dict[str, Any]:
-    """Return what every form of traffic knows besides its changes."""
     table = plan.tables[0].info.full_name if plan.is_typed else None
     facts = {"ddl": plan.ddl, "schema": plan.schema, "table": table}
     return {**facts, "time_zone": settings.time_zone, "_settings": settings}
@@ -250,7 +245,6 @@ def _range(spark: SparkSession, count: int, partitions: int | None = None) -> Da
 
 
 def _numbers(spark: SparkSession, plan: TrafficPlan, table: TableChanges, partitions: int | None = None) -> DataFrame:
-    """Return the numbers of a table's changes among the table's."""
     return _range(spark, plan.cycle.count(table.number, plan.rows or 0), partitions)
 
 
@@ -262,7 +256,6 @@ def _mixed_frame(numbers: DataFrame, plan: TrafficPlan) -> DataFrame:
 
 
 def _table_frame(numbers: DataFrame, make: Callable[[Ints], pa.RecordBatch]) -> DataFrame:
-    """Return what is made of numbers, on Spark's workers."""
     return numbers.mapInArrow(
         partial(_make_batches, make=partial(_one_batch, make)), _spark_schema(make(_NO_NUMBERS).schema)
     )

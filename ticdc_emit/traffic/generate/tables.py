@@ -107,7 +107,6 @@ class SourceTable:
 
 
 def _literal(node: Node) -> str | None:
-    """Return the text of a plain value, an empty one for NULL; ``None`` for anything else."""
     if isinstance(node, Unary):
         text = _literal(node.operand)
         return text if text is None or node.operator == "+" else node.operator + text
@@ -172,7 +171,6 @@ def _exact(info: TableInfo, name: str) -> str:
 
 
 def _unique_keys(info: TableInfo) -> Iterator[UniqueKey]:
-    """Yield the primary key if it is not an index of the table, and every unique index."""
     primary = tuple(column.name for column in info.whole_primary_key)
     keys = {primary: UniqueKey("PRIMARY", primary)} if info.pk_is_handle else {}
     for index in info.indexes:
@@ -183,10 +181,7 @@ def _unique_keys(info: TableInfo) -> Iterator[UniqueKey]:
 
 
 def _by_depth(tables: dict[Name, SourceTable]) -> list[SourceTable]:
-    """Return the tables with their depths, parents first; references that close a loop are marked.
-
-    In a loop, a reference that can be NULL is marked, if there is one.
-    """
+    """Return the tables with their depths, parents first; a reference that closes a loop is marked."""
     for name, table in tables.items():
         for number, each in enumerate(table.references):
             loops = each.parent != name and name in _ancestors(each.parent, tables)
@@ -222,7 +217,6 @@ def _mark(tables: dict[Name, SourceTable], name: Name, number: int) -> None:
 
 
 def _ancestors(name: Name, tables: dict[Name, SourceTable]) -> set[Name]:
-    """Return the tables that a table's references lead to, including itself."""
     ancestors, waiting = set[Name](), [name]
     while waiting:
         here = waiting.pop()

@@ -83,10 +83,7 @@ def _with_ends(numbers: Ints, low: int, high: int, bits: Hashes) -> Ints:
 
 
 def _named_range(column: Column, low: int, high: int) -> tuple[int, int] | None:
-    """Return the range for a word of the column's name, limited to ``low`` to ``high``; ``None`` if there is none.
-
-    The last known word decides, as in ``birth_year``.
-    """
+    """Return the range for the last known word of a name, within ``low`` to ``high``; ``None`` without one."""
     least, most = next((RANGES[token] for token in reversed(tokens(column.name)) if token in RANGES), (1, 0))
     least, most = max(least, low), min(most, high)
     return (least, most) if least <= most else None
@@ -253,7 +250,6 @@ def _at_domain(person: Hashes) -> pa.Array:
 
 
 def _in_base_36(numbers: Ints, width: int) -> Ints:
-    """Return the last ``width`` digits of numbers in base 36, as numbers."""
     places = np.empty((len(numbers), width), np.int64)
     for place in reversed(range(width)):
         numbers, places[:, place] = np.divmod(numbers, 36)

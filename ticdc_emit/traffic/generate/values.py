@@ -311,7 +311,6 @@ def _labels(column: Column, bits: Hashes) -> pa.Array:
 
 @lru_cache(maxsize=64)
 def _subsets(labels: tuple[str, ...]) -> pa.Array:
-    """Return the labels whose bits are set in each number, with a comma before each."""
     numbers = range(1 << len(labels))
     return pa.array(["".join(f",{each}" for n, each in enumerate(labels) if bits >> n & 1) for bits in numbers])
 
@@ -320,7 +319,6 @@ _COMPONENTS = tuple(map(str, range(-99, 100)))
 
 
 def _vector(column: Column, bits: Hashes) -> pa.Array:
-    """Return the text of vectors with the column's number of dimensions, by default three."""
     count = column.flen if column.flen > 0 else 3
     parts = [
         one_of(units(bits(n // 4), len(_COMPONENTS), n % 4 * 8), _COMPONENTS, text=",{}" if n else "[{}")
@@ -365,7 +363,6 @@ def _in_range(column: Column, first: int, point: Ints) -> pa.Array:
 
 
 def _place(options: ColumnOptions, bits: Hashes) -> Ints:
-    """Return the place of a label, by its weight if it has one."""
     count = len(options.labels)
     if not options.weights:
         return _point(count, options.distribution, bits)
@@ -377,13 +374,11 @@ def _place(options: ColumnOptions, bits: Hashes) -> Ints:
 
 
 def _share(bits: Hashes) -> npt.NDArray[np.float64]:
-    """Return numbers from 0 to 1."""
     share: npt.NDArray[np.float64] = (bits(0).bits & np.uint64((1 << _DRAWN_BITS) - 1)) / float(1 << _DRAWN_BITS)
     return share
 
 
 def _point(count: int, distribution: str, bits: Hashes) -> Ints:
-    """Return numbers from 0 to ``count - 1``."""
     if distribution == "uniform" or count == 1:
         return units(bits(0), count)
     if distribution == "zipf":

@@ -162,7 +162,6 @@ def _one_frame(
 def _frames_by_time(
     snapshots: Mapping[dt.datetime | int, DataFrame], keys: Sequence[str], at: str | None
 ) -> tuple[DataFrame, Column, set[int]]:
-    """Return the rows of all snapshots, the column of their TSO, and all TSO."""
     if at is not None:
         raise ConfigError("at= and the mapping both give the time", remedy="Leave out at=", option="at")
     by_ts = {tso_of(moment, "snapshots"): without_collations(rows) for moment, rows in snapshots.items()}
@@ -249,10 +248,7 @@ class HistoryWarning(TicdcEmitWarning):
 
 
 def _check_versions(facts: DataFrame, keys: Sequence[str], end: str, step: dt.timedelta, overlaps: str) -> None:
-    """Warn of versions that overlap or are there twice, and if most end shortly before the next one of their key.
-
-    ``facts``: as ``interval_facts`` yields them. Raises :class:`InvalidValueError` if ``overlaps`` are an error.
-    """
+    """Warn of versions that overlap or come twice, and if most end shortly before the next one of their key."""
 
     def keys_of(which: str) -> str:
         names = facts.columns[: len(keys)]
@@ -348,7 +344,6 @@ _MEANING = "State what a word means: operations={'X': 'delete'} (--operations X=
 
 
 def _meanings(df: DataFrame, text: Column, op: str, more: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the meaning of each word that the table has; they are checked here, before anything is sent."""
     if not isinstance(more or {}, Mapping):
         raise ConfigError(f"{shown(more)} does not state what words mean", remedy=_MEANING, option="operations")
     known = {(word or "").strip(): meaning for word, meaning in (more or {}).items()}
@@ -397,10 +392,7 @@ def _ordering(df: DataFrame, column: str) -> Column:
 def _base_rows(
     base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: DataFrame, end: int | None = None
 ) -> DataFrame:
-    """Return the rows of a snapshot as rows before all changes, with the types of ``rows``; missing columns are NULL.
-
-    ``end``: when they are deleted.
-    """
+    """Return a snapshot's rows as rows before all changes, with the types of ``rows``; missing columns are NULL."""
     require_columns(base, keys)
     kind = image_type(rows, "_image")
     values = [

@@ -239,9 +239,7 @@ def replay(
 def _read(
     spark: SparkSession, source: DataFrame | str | Mapping[str, DataFrame | str]
 ) -> tuple[dict[str | None, DataFrame], dict[str | None, VersionedTable]]:
-    """Return the sources by the names of their tables (``None``: of a single one without a name), and the Delta or
-    Iceberg table that each is the change feed of, if it is given by that table's name.
-    """
+    """Return the sources by table, and the Delta or Iceberg table that each is the change feed of, if it is named."""
     sources: Mapping[Any, DataFrame | str] = source if isinstance(source, Mapping) else {None: source}
     if not sources:
         raise ConfigError("a history needs a source", remedy="Give changes by schema.name", option="source")
@@ -291,10 +289,7 @@ def _emitter(
 
 
 def _cut(history: CachedHistory, width: int | None, *, continues: bool) -> tuple[Slices | None, dict[str, Any]]:
-    """Return the slices (``None``: the whole history in one, even if empty), and the history's fingerprint.
-
-    ``continues``: whether a later run may continue, and must recognise the history.
-    """
+    """Return the slices (``None``: all in one) and the history's fingerprint, which a later run must recognise."""
     if width is None and not continues:
         return None, {}
     bounds = history.cache(width, fingerprint=continues)

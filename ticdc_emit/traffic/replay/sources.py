@@ -62,7 +62,6 @@ def _by_suffix(path: PurePath) -> str | None:
 
 
 def _of_folder(folder: Path) -> str | None:
-    """Return the format of a folder: that of its table, or of its first data file, however deep in partitions."""
     try:
         if not folder.is_dir():
             return None

@@ -199,7 +199,6 @@ def _is(sent: SentMessage, op: str) -> bool:
 
 
 def _is_second(sent: SentMessage) -> bool:
-    """Return whether a row is of the second physical partition."""
     event = sent.event
     return isinstance(event, RowEvent) and event.after is not None and int(event.after["bucket"]) >= 100
 

@@ -162,7 +162,6 @@ def scenario_for(
 def _load_feed(
     feed: str, topic: str, kind: ScenarioKind, time_zone: str, *, release: Release, schema_registry: str | None
 ) -> tuple[str, ChangefeedConfig]:
-    """Return the sink URI and configuration of a feed."""
     protocol, _ = parse_protocol_name(feed)
     spec = protocol.spec
     parameters = richest_parameters(feed, release, kind.partitions)
