@@ -1,9 +1,8 @@
-"""Sends the change feed of a Delta or Iceberg table, as a stream or as a replay, in this process or in one that dies.
+"""Sends the change feed of a Delta table as a stream, in this process or in one that dies.
 
-``python feed_job.py JOB SETTINGS TABLE FOLDER BATCH MOMENT`` is the process that dies. ``JOB``: ``tail`` or ``replay``.
-``SETTINGS``: Spark's, as JSON. ``TABLE``: the folder of a Delta table, or the name of an Iceberg table. ``FOLDER``: for
-messages, state and checkpoint; another run with it goes on. ``BATCH``, ``MOMENT``: when the process ends
-(:class:`Death`).
+``python feed_job.py SETTINGS TABLE FOLDER BATCH MOMENT`` is the process that dies. ``SETTINGS``: Spark's, as JSON.
+``TABLE``: the folder of the table. ``FOLDER``: for messages, state and checkpoint; another run with it goes on.
+``BATCH``, ``MOMENT``: when the process ends (:class:`Death`).
 """
 
 from __future__ import annotations
@@ -19,18 +18,15 @@ from typing import Any
 
 from lake_session import TINY
 
-from ticdc_emit import TicdcSink, local_session, read_changes, replay, table_ddl
+from ticdc_emit import TicdcSink, local_session, table_ddl
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.traffic.replay.table_versions import versioned_table
-from ticdc_emit.tso import physical_ms
 
 URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 MOMENTS = ("sending", "sent")
 _ROOT = Path(__file__).parents[2]
 _STATUS = 9  # of a process that dies as it should
 _FILES = 3  # of a micro-batch
-_SLICES = 10  # of a replay
 
 
 class Death:
@@ -91,36 +87,19 @@ def tail_feed(spark: Any, table: str, folder: Path, death: Death | None = None) 
         sink.finish()
 
 
-def replay_feed(spark: Any, table: str, folder: Path, death: Death | None = None) -> None:
-    """Replay the feed of a table, slice by slice."""
-    death = death or Death(folder)
-    stamps = [physical_ms(version.commit_ts) for version in versioned_table(spark, table).versions]
-
-    def slice_sent(report: Any) -> None:
-        death.after(report.number)
-        death.before(report.number + 1)
-
-    with _sink(spark, table, folder, death) as sink, death.with_its_worker():
-        width = (stamps[-1] - stamps[0]) / 1000 / _SLICES
-        replay(spark, sink, {"lake.goods": read_changes(spark, table)}, slice=width, on_slice=slice_sent)
-
-
-_JOBS = {"tail": tail_feed, "replay": replay_feed}
-
-
 def _sink(spark: Any, table: str, folder: Path, death: Death) -> TicdcSink:
     schema, ddl = table_ddl(spark, table, "lake.goods", "id")
     uri = f"jsonl://{folder}/out?{URI}"
     return TicdcSink(uri, schema, ddl=ddl, state_uri=str(folder / "state"), sink=death.sink(uri))
 
 
-def run_until_death(spark: Any, job: str, table: str, folder: Path, batch: int, moment: str) -> None:
-    """Run a job in a process that has the settings of a session, and dies."""
+def run_until_death(spark: Any, table: str, folder: Path, batch: int, moment: str) -> None:
+    """Run :func:`tail_feed` in a process that has the settings of a session, and dies."""
     known = dict(spark.sparkContext.getConf().getAll())
     shared = ("spark.jars", "spark.sql.", "spark.databricks")
     settings = {name: value for name, value in known.items() if name.startswith(shared)}
     settings |= {"spark.master": "local[2]", **TINY}
-    program = [sys.executable, __file__, job, json.dumps(settings), table, str(folder), str(batch), moment]
+    program = [sys.executable, __file__, json.dumps(settings), table, str(folder), str(batch), moment]
     done = subprocess.run(
         program,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(_ROOT), str(_ROOT / "tests")])},
@@ -134,6 +113,6 @@ def run_until_death(spark: Any, job: str, table: str, folder: Path, batch: int, 
 
 
 if __name__ == "__main__":
-    job, settings, table, out, batch, moment = sys.argv[1:]
+    settings, table, out, batch, moment = sys.argv[1:]
     folder = Path(out)
-    _JOBS[job](local_session("feed", **json.loads(settings)), table, folder, Death(folder, int(batch), moment))
+    tail_feed(local_session("feed", **json.loads(settings)), table, folder, Death(folder, int(batch), moment))

@@ -34,24 +34,6 @@ def feed_of(spark: Any, table: str, **options: Any) -> Any:
     return spark.read.option("readChangeFeed", True).options(**{"startingVersion": 0, **options}).table(table)
 
 
-def test_compaction_and_a_rewrite_send_nothing(spark: Any) -> None:
-    spark.sql(
-        "CREATE TABLE quiet (id bigint, name string) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)"
-    )
-    spark.sql("INSERT INTO quiet VALUES (1, 'a'), (2, NULL)")
-    spark.sql("INSERT INTO quiet VALUES (3, 'c')")
-    spark.sql("OPTIMIZE quiet")
-    spark.table("quiet").coalesce(1).write.format("delta").mode("overwrite").option("dataChange", False).saveAsTable(
-        "quiet"
-    )
-    spark.sql("INSERT OVERWRITE quiet SELECT id, if(id = 3, 'd', name) FROM quiet")
-    changes = from_changes(feed_of(spark, "quiet"), "id").collect()
-    assert sorted(row.op for row in changes) == ["c", "c", "c", "u"]
-    (update,) = [row for row in changes if row.op == "u"]
-    assert (update.before.name, update.after.name) == ("c", "d")
-    spark.sql("DROP TABLE quiet")
-
-
 def test_versions_without_rows_are_sent_once(spark: Any, store: str, tmp_path: Path) -> None:
     spark.sql("CREATE TABLE still (id bigint) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
 
@@ -189,32 +171,6 @@ def test_the_feed_of_a_table_by_its_name(spark: Any, store: str, monkeypatch: py
     assert "from_snapshots" in str(refused.value)
     assert read_changes(spark, "named", start=5).count() == 0
     spark.sql("DROP TABLE named")
-
-
-def test_the_command_sends_the_ddl_of_the_table(spark: Any, tmp_path: Path) -> None:
-    table, out = f"{tmp_path}/orders", tmp_path / "out"
-    spark.sql(
-        f"CREATE TABLE delta.`{table}` (id int, n int) USING delta "
-        "TBLPROPERTIES (delta.enableChangeDataFeed = true, delta.columnMapping.mode = 'name')"
-    )
-    spark.sql(f"INSERT INTO delta.`{table}` VALUES (1, 1), (2, 2)")
-    spark.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN id TO code")
-    spark.sql(f"UPDATE delta.`{table}` SET n = 3 WHERE code = 1")
-    options = Replay(
-        tables=[f"lake.orders={table}"],
-        sink_uri=f"jsonl://{out}?protocol=canal-json&partition-num=1",
-        mode="changes",
-        keys="code",
-    )
-    with pytest.warns(AssumedSchemaWarning, match="RENAME COLUMN `id` TO `code`"):
-        assert options.run() == 0
-    found = [json.loads(message.value or b"") for message in read_files(out)]
-    assert [(each["type"], *(each["data"] or [each["sql"]])) for each in found] == [
-        ("INSERT", {"id": "1", "n": "1"}),
-        ("INSERT", {"id": "2", "n": "2"}),
-        ("ALTER", "ALTER TABLE `lake`.`orders` RENAME COLUMN `id` TO `code`"),
-        ("UPDATE", {"code": "1", "n": "3"}),
-    ]
 
 
 def test_the_command_takes_some_versions(spark: Any, tmp_path: Path) -> None:

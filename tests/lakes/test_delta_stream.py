@@ -27,7 +27,7 @@ def test_every_version_after_a_kill_and_later_commits(tiny: Any, tmp_path: Path,
     history = DeltaHistory(tiny, table, seed, fixed_columns=True)
     commits = [history.commit() for _ in range(COMMITS)]
     moment = MOMENTS[seed % len(MOMENTS)]
-    run_until_death(tiny, "tail", table, folder, random.Random(seed).randint(1, COMMITS // 6), moment)
+    run_until_death(tiny, table, folder, random.Random(seed).randint(1, COMMITS // 6), moment)
     before = row_values(read_files(folder / "out"))
     assert len(before) > 0
     tail_feed(tiny, table, folder)
