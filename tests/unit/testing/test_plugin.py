@@ -113,18 +113,18 @@ def test_options(ticdc_emulator, ticdc_kafka, ticdc_registry):
 
 
 @pytest.mark.parametrize(
-    ("module", "passed"), [pytest.param(EMITTER, 2, id="emitter"), pytest.param(TOPICS, 2, id="topics")]
+    ("module", "passed"),
+    [
+        pytest.param(f"{EMITTER}{TOPICS}", 4, id="memory"),
+        pytest.param(SERVERS, 3, id="servers"),
+        pytest.param(EMULATOR, 2, id="emulators"),
+    ],
 )
 def test_fixtures(pytester: pytest.Pytester, module: str, passed: int) -> None:
-    pytester.makepyfile(module)
-    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=passed)
-
-
-def test_servers_are_stopped(pytester: pytest.Pytester) -> None:
     pytest.importorskip("confluent_kafka")
     pytest.importorskip("avro")
-    pytester.makepyfile(SERVERS)
-    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=3)
+    pytester.makepyfile(module)
+    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=passed)
 
 
 def test_fixtures_tell_what_they_are(pytester: pytest.Pytester) -> None:
@@ -137,13 +137,6 @@ def test_fixtures_tell_what_they_are(pytester: pytest.Pytester) -> None:
         "ticdc_emulator": "A function that starts emulators",
     }.items():
         shown.stdout.fnmatch_lines([f"{name}*", f"*{text}*"], consecutive=True)
-
-
-def test_emulators_are_started_and_stopped(pytester: pytest.Pytester) -> None:
-    pytest.importorskip("confluent_kafka")
-    pytest.importorskip("avro")
-    pytester.makepyfile(EMULATOR)
-    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=2)
 
 
 def test_test_runs_without_its_fixtures_load_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ticdc_emit.errors import JarsMissingError, ServerError
+from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
 from ticdc_emit.testing.addresses import address_text, reached_here
 from ticdc_emit.testing.kraft import KraftBroker, ServerProcess, locked_jars
 
@@ -86,3 +88,13 @@ def test_a_folder_that_cannot_be_formatted_starts_no_broker(tmp_path: Path, java
     with pytest.raises(ServerError, match="cannot be formatted") as failed, broker:
         pass
     assert "kafka.Kafka " not in failed.value.message
+
+
+def test_helpers_show_where_they_are() -> None:
+    pytest.importorskip("confluent_kafka")
+    pytest.importorskip("avro")
+    with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, MemoryTopics("mine") as topics:
+        assert repr(kafka) == f"<EmbeddedKafka {kafka.bootstrap}>"
+        assert re.fullmatch(r"<EmbeddedRegistry http://127\.0\.0\.1:\d+>", repr(registry))
+        assert repr(topics) == "<MemoryTopics mine>"
+    assert [repr(kafka), repr(registry)] == ["<EmbeddedKafka stopped>", "<EmbeddedRegistry stopped>"]
