@@ -98,13 +98,7 @@ def test_ddl_of_one_commit_ts_keeps_its_order() -> None:
 def test_encode_gives_rows_only_and_keeps_no_state(spark: Any, tmp_path: Path) -> None:
     drop = "alter table test.t drop column extra"
     df = spark.createDataFrame([*inserts(0, 1, 30, 31), ("ddl", tso(30), drop, None)], KIND)
-    sink = TicdcSink(
-        f"memory://x?{URI}",
-        TABLE,
-        ddl=[(tso(1), ADD)],
-        watermark_interval=1,
-        state_uri=str(tmp_path),
-    )
+    sink = TicdcSink(f"memory://x?{URI}", TABLE, ddl=[(tso(1), ADD)], watermark_interval=1, state_uri=str(tmp_path))
     for made in (sink.messages(df), sink.messages(df)):
         rows = [json.loads(bytes(row.value)) for row in made.collect()]
         assert kinds(rows) == ["INSERT"] * 4
@@ -115,10 +109,7 @@ def test_encode_gives_rows_only_and_keeps_no_state(spark: Any, tmp_path: Path) -
 
 def test_ddl_runs_in_the_database_of_the_table(spark: Any, tmp_path: Path) -> None:
     schema = "create table shop.orders (id int primary key); create table bank.account (id int primary key)"
-    ddl = [
-        (tso(1), "alter table orders add column a int"),
-        (tso(2), "alter table account add column b int", "bank"),
-    ]
+    ddl = [(tso(1), "alter table orders add column a int"), (tso(2), "alter table account add column b int", "bank")]
     rows = [*inserts(0, 9), ("ddl", tso(3), "alter table orders add column c int", None)]
     sink = TicdcSink(f"jsonl://{tmp_path}/typed?{URI}", schema, table="shop.orders", ddl=ddl)
     kind = "op string, commit_ts long, query string, after struct<id:int,a:int,c:int>"
@@ -153,8 +144,7 @@ def test_the_current_database_is_that_of_the_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "column"),
-    [(("ddl", FIRST_TSO, None, None), "query"), (("ddl", None, ADD, None), "commit_ts")],
+    ("row", "column"), [(("ddl", FIRST_TSO, None, None), "query"), (("ddl", None, ADD, None), "commit_ts")]
 )
 def test_a_ddl_row_with_a_null_is_refused(spark: Any, tmp_path: Path, row: Any, column: str) -> None:
     with pytest.raises(InvalidValueError, match="DDL row") as caught:

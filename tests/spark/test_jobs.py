@@ -91,12 +91,7 @@ def jobs_of_batches(spark: Any, folder: Path, form: Form, sink: TicdcSink) -> li
 @pytest.mark.parametrize("clock", ["commit", "wall"])
 @pytest.mark.parametrize(
     ("form", "jobs"),
-    [
-        (side_by_side, 1),
-        (generic, 1),
-        (with_query(generic), 2),
-        (side_by_side_with_query, 2),
-    ],
+    [(side_by_side, 1), (generic, 1), (with_query(generic), 2), (side_by_side_with_query, 2)],
     ids=["typed", "generic", "generic with query", "typed with query"],
 )
 def test_a_micro_batch_is_one_job_and_one_more_where_ddl_may_come(

@@ -22,10 +22,7 @@ URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=4"
 
 
 def test_bootstraps_claims_and_the_wall_clock_are_reported(spark: Any, tmp_path: Path) -> None:
-    large = {
-        "large-message-handle-option": "claim-check",
-        "claim-check-storage-uri": f"file://{tmp_path}/claims",
-    }
+    large = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": f"file://{tmp_path}/claims"}
     seen: list[RunReport] = []
     sink = TicdcSink(
         f"jsonl://{tmp_path}/out?protocol=simple&max-message-bytes=1500&partition-num=2",

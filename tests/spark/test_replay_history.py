@@ -16,13 +16,7 @@ from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear, messages
-from ticdc_emit.errors import (
-    ConfigError,
-    InvalidValueError,
-    MissingColumnError,
-    MissingDependencyError,
-    StateError,
-)
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, MissingDependencyError, StateError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.replay import (
     HistoryWarning,

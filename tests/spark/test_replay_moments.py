@@ -11,12 +11,7 @@ import pytest
 
 from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
-from ticdc_emit.spark.row_changes import (
-    TimeUnit,
-    commit_ts_of,
-    end_ts_of,
-    refusing_rows,
-)
+from ticdc_emit.spark.row_changes import TimeUnit, commit_ts_of, end_ts_of, refusing_rows
 from ticdc_emit.traffic.replay import from_operations, from_validity, replay, snapshot_diff, snapshot_inserts
 from ticdc_emit.tso import compose, tso_from_datetime
 
@@ -94,10 +89,7 @@ NO_MOMENTS: list[tuple[str, TimeUnit, str]] = [
 def test_what_is_no_moment_is_named(spark: Any) -> None:
     for value, unit, shown in NO_MOMENTS:
         df = spark.sql(f"select {value} as at")
-        with (
-            pytest.raises(InvalidValueError, match="is not a time between 1970 and 3084") as refused,
-            refusing_rows(),
-        ):
+        with pytest.raises(InvalidValueError, match="is not a time between 1970 and 3084") as refused, refusing_rows():
             df.select(commit_ts_of(df, "at", unit)).collect()
         assert refused.value.column == "at"
         assert shown in str(refused.value)

@@ -56,9 +56,7 @@ if TYPE_CHECKING:
 
 SEGMENT_BYTES = 8 * 1024
 """So that 10,000 rows, which a delivering task gets at once, have 80 MB."""
-SEGMENT_SCHEMA = pa.schema(
-    [*CHUNK_SCHEMA, ("name", pa.binary()), ("segment", pa.int32()), ("segments", pa.int32())],
-)
+SEGMENT_SCHEMA = pa.schema([*CHUNK_SCHEMA, ("name", pa.binary()), ("segment", pa.int32()), ("segments", pa.int32())])
 """A chunk's row, the number of its segments, and its name if there are several. Rows with the segments after the first
 have a bucket, a body, a name and the segment's number."""
 

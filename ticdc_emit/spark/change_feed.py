@@ -16,13 +16,7 @@ from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.changes.intervals import BASE
-from ticdc_emit.errors import (
-    ConfigError,
-    InvalidValueError,
-    MissingColumnError,
-    UnsupportedTypeError,
-    shown,
-)
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.pipeline.plan.table_plans import Plan

@@ -35,14 +35,7 @@ from ticdc_emit.config.load import LoadOptions
 from ticdc_emit.config.secrets import foreign_text, hide, hides_arguments, uri_secrets
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.temporary import OpenFile, own_folder
-from ticdc_emit.errors import (
-    ConfigError,
-    DeliveryError,
-    StateError,
-    TicdcEmitError,
-    UnsupportedTypeError,
-    importing,
-)
+from ticdc_emit.errors import ConfigError, DeliveryError, StateError, TicdcEmitError, UnsupportedTypeError, importing
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.batch import Batch, EncodedBatch, Encoding, typed_table
 from ticdc_emit.pipeline.direct import ArrowBatch

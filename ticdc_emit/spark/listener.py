@@ -68,11 +68,7 @@ class ProgressListener(StreamingQueryListener):
     """
 
     def __init__(
-        self,
-        sink: TicdcSink,
-        callback: Callable[[BatchProgress], object] = log_progress,
-        *,
-        query: str | None = None,
+        self, sink: TicdcSink, callback: Callable[[BatchProgress], object] = log_progress, *, query: str | None = None
     ) -> None:
         self._sink = sink
         self._callback = callback

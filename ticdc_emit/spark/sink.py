@@ -100,10 +100,7 @@ class TicdcSink:
 
     @hides_arguments
     def __init__(
-        self,
-        sink_uri: str | ChangefeedConfig,
-        schema: str | Catalog | None = None,
-        **options: Unpack[SinkOptions],
+        self, sink_uri: str | ChangefeedConfig, schema: str | Catalog | None = None, **options: Unpack[SinkOptions]
     ) -> None:
         refuse_unknown("TicdcSink", options, SinkOptions)
         registry, self._table, self._keys = options.get("registry"), options.get("table"), options.get("keys", ())
@@ -262,10 +259,7 @@ class TicdcSink:
 
 @hides_arguments
 def encode(
-    df: DataFrame,
-    sink_uri: str | ChangefeedConfig,
-    schema: str | Catalog | None = None,
-    **options: Unpack[SinkOptions],
+    df: DataFrame, sink_uri: str | ChangefeedConfig, schema: str | Catalog | None = None, **options: Unpack[SinkOptions]
 ) -> DataFrame:
     """Return the messages of a DataFrame of row changes, or of a change feed, as a DataFrame: topic, partition, key,
     value, commit_ts.

@@ -62,10 +62,7 @@ _LONGEST_CHAR, _DIGITS, _SCALE, _FSP = 255, 65, 30, 6
 
 
 def ddl(
-    catalog: Catalog,
-    *,
-    kinds: str | Collection[str] | None = None,
-    **options: Unpack[TableOptions],
+    catalog: Catalog, *, kinds: str | Collection[str] | None = None, **options: Unpack[TableOptions]
 ) -> st.SearchStrategy[str]:
     """Return statements that apply to ``catalog`` as it is now; drawing one does not apply it.
 

@@ -129,11 +129,7 @@ def deliveries(
 
 
 def redelivered(
-    messages: Sequence[Message],
-    config: ChangefeedConfig,
-    *,
-    schemas: SchemaSource | None = None,
-    max_restarts: int = 3,
+    messages: Sequence[Message], config: ChangefeedConfig, *, schemas: SchemaSource | None = None, max_restarts: int = 3
 ) -> st.SearchStrategy[list[Message]]:
     """Return the messages of a changefeed as they arrive if TiCDC restarts: each at least once, with new offsets.
 

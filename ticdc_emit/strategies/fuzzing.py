@@ -177,12 +177,7 @@ def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[
 
 
 def failing_example(
-    options: ExampleOptions,
-    *,
-    seed: int,
-    count: int,
-    passes: Callable[[Example], bool],
-    shrink_s: float = SHRINK_S,
+    options: ExampleOptions, *, seed: int, count: int, passes: Callable[[Example], bool], shrink_s: float = SHRINK_S
 ) -> tuple[Example, Example] | None:
     """Return the first of ``count`` examples that ``passes`` refuses, and the smallest that was found from there.
 

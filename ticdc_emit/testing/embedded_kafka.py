@@ -37,12 +37,7 @@ class EmbeddedKafka(Running):
     """
 
     def __init__(
-        self,
-        brokers: int = 1,
-        *,
-        port: int | None = None,
-        host: str = LOOPBACK,
-        advertised: Address | None = None,
+        self, brokers: int = 1, *, port: int | None = None, host: str = LOOPBACK, advertised: Address | None = None
     ) -> None:
         self._broker_count = brokers
         self._port, self._host, self._advertised = port, host, advertised

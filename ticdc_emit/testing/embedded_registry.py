@@ -31,15 +31,7 @@ from ticdc_emit.testing.running import Running
 if TYPE_CHECKING:
     from typing import Self
 
-LEVELS = (
-    "BACKWARD",
-    "BACKWARD_TRANSITIVE",
-    "FORWARD",
-    "FORWARD_TRANSITIVE",
-    "FULL",
-    "FULL_TRANSITIVE",
-    "NONE",
-)
+LEVELS = ("BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE", "NONE")
 
 
 _MOST_DIGITS = 10
@@ -404,11 +396,7 @@ class _Server(ThreadingHTTPServer):
     allow_reuse_address = True
 
     def __init__(
-        self,
-        place: tuple[str, int],
-        store: RegistryStore,
-        login: tuple[str, str] | None,
-        tls: ssl.SSLContext | None,
+        self, place: tuple[str, int], store: RegistryStore, login: tuple[str, str] | None, tls: ssl.SSLContext | None
     ) -> None:
         self.store = store
         self.authorization = "Basic " + base64.b64encode(":".join(login).encode()).decode() if login else None

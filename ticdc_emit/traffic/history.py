@@ -158,12 +158,7 @@ class History:
 
     @classmethod
     def from_sql(
-        cls,
-        sql: str,
-        *,
-        schema: str = "",
-        start: int | dt.datetime | None = None,
-        time_zone: str = "UTC",
+        cls, sql: str, *, schema: str = "", start: int | dt.datetime | None = None, time_zone: str = "UTC"
     ) -> History:
         """Return what the statements of a change script do (docs/change-scripts.md), over empty tables.
 

@@ -14,14 +14,7 @@ import pytest
 from ticdc_emit.errors import DeliveryError
 from ticdc_emit.pipeline.encode.chunks import CHUNK_SCHEMA
 from ticdc_emit.pipeline.plan.table_plans import Plan
-from ticdc_emit.spark.batch import (
-    SEGMENT_BYTES,
-    SEGMENT_SCHEMA,
-    SparkBatch,
-    chunk_folder,
-    join_chunks,
-    split_chunks,
-)
+from ticdc_emit.spark.batch import SEGMENT_BYTES, SEGMENT_SCHEMA, SparkBatch, chunk_folder, join_chunks, split_chunks
 
 SIZES = (0, 1, SEGMENT_BYTES - 1, SEGMENT_BYTES, SEGMENT_BYTES + 1, 3 * SEGMENT_BYTES, 5 * SEGMENT_BYTES + 7)
 

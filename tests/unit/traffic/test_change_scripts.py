@@ -82,10 +82,7 @@ def test_scenarios_are_sql(name: str) -> None:
         (History("create table test.t (a int)", [{**ROW, "op": "delete", "before": {"a": "1"}}]), "key"),
         (History("create table test.t (a int primary key)", begins_empty=False), "before it"),
         (
-            History(
-                "create table test.t (a int primary key)",
-                [{**ROW, "after": {"a": "1"}, "physical_table_id": 7}],
-            ),
+            History("create table test.t (a int primary key)", [{**ROW, "after": {"a": "1"}, "physical_table_id": 7}]),
             "physical_table_id",
         ),
     ],

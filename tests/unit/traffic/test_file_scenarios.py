@@ -14,13 +14,7 @@ import pytest
 from ticdc_emit.consume.storage_checks import folder_findings
 from ticdc_emit.errors import ConfigError, UnknownTableError
 from ticdc_emit.storage import MemoryFolder
-from ticdc_emit.traffic.scenarios import (
-    Difference,
-    FileScenario,
-    FileScenarioKind,
-    file_scenario,
-    file_scenarios,
-)
+from ticdc_emit.traffic.scenarios import Difference, FileScenario, FileScenarioKind, file_scenario, file_scenarios
 
 CASES = [(kind.name, protocol) for kind in file_scenarios() for protocol in kind.protocols]
 

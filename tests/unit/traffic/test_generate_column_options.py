@@ -80,21 +80,9 @@ def test_a_file_says_what_a_mapping_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "options", "why"),
     [
-        (
-            "orders.totl",
-            {"range": [1, 2]},
-            r"no column 'orders.totl' .*Did you mean shop.orders.total",
-        ),
-        (
-            "status",
-            {"nulls": 0},
-            r"2 tables have the column 'status'.* shop.orders.status, shop.users.status",
-        ),
-        (
-            "total",
-            {"rnge": [1, 2]},
-            r"rnge: is not an option \[table='shop.orders'.* Did you mean range",
-        ),
+        ("orders.totl", {"range": [1, 2]}, r"no column 'orders.totl' .*Did you mean shop.orders.total"),
+        ("status", {"nulls": 0}, r"2 tables have the column 'status'.* shop.orders.status, shop.users.status"),
+        ("total", {"rnge": [1, 2]}, r"rnge: is not an option \[table='shop.orders'.* Did you mean range"),
         ("total", {"range": [9, 1]}, r"range: 9 is above 1 \[table='shop.orders', column='total', option='range'\]"),
         ("total", {"range": [0, 1_000_000]}, r"range: \[0, 1000000\] is outside the column's type"),
         ("total", {"range": "1-9"}, r"range: '1-9' is not a pair .* Write \[lowest, highest\]"),
@@ -104,17 +92,9 @@ def test_a_file_says_what_a_mapping_says(tmp_path: Path) -> None:
         ("code", {"range": [1, 2]}, r"range: is not possible for this type"),
         ("total", {"range": [1, 2], "labels": [1]}, r"labels: cannot be combined with range"),
         ("total", {"distribution": "zipf"}, r"distribution: needs a range or labels"),
-        (
-            "total",
-            {"range": [1, 2], "distribution": "gauss"},
-            r"distribution: 'gauss' is not known.*normal, zipf",
-        ),
+        ("total", {"range": [1, 2], "distribution": "gauss"}, r"distribution: 'gauss' is not known.*normal, zipf"),
         ("total", {"labels": ["x"]}, r"labels: 'x': .* \[table='shop.orders', column='total', option='labels'\]"),
-        (
-            "orders.status",
-            {"labels": ["new", "2"]},
-            r"labels: '2': '2' is not a label of the ENUM",
-        ),
+        ("orders.status", {"labels": ["new", "2"]}, r"labels: '2': '2' is not a label of the ENUM"),
         ("orders.status", {"labels": ["new", "new"]}, r"labels: has a value twice"),
         ("raw", {"labels": ["a"]}, r"labels: is not possible for this type"),
         ("hue", {"labels": ["red", "blue"]}, r"labels: 'blue'"),

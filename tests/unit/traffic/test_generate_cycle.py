@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.traffic.generate.cycle import (
-    HOT_SPAN,
-    Lifetimes,
-    Shape,
-    lay_out,
-)
+from ticdc_emit.traffic.generate.cycle import HOT_SPAN, Lifetimes, Shape, lay_out
 
 SHAPES = [Shape(60, anchors=8), Shape(40, depth=1), Shape(16, depth=1, still=True)]
 

@@ -180,9 +180,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         moments[0] += seconds
 
     fake = SimpleNamespace(
-        time_ns=lambda: 1_700_000_000_000_000_000 + round(moments[0] * 1e9),
-        monotonic=lambda: moments[0],
-        sleep=sleep,
+        time_ns=lambda: 1_700_000_000_000_000_000 + round(moments[0] * 1e9), monotonic=lambda: moments[0], sleep=sleep
     )
     monkeypatch.setattr(live_module, "time", fake)
     return moments

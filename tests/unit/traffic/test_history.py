@@ -290,10 +290,7 @@ class TestDdl:
         assert after_ddl("alter table test.t rename column v to w, change id i int", "1", "a") == {"i": "1", "w": "a"}
 
     def test_a_column_that_comes_again_is_a_new_one(self) -> None:
-        ddl = (
-            (tso(0), "alter table test.t drop column v"),
-            (tso(0) + 1, "alter table test.t add column v varchar(9)"),
-        )
+        ddl = ((tso(0), "alter table test.t drop column v"), (tso(0) + 1, "alter table test.t add column v varchar(9)"))
         assert kept(History(SCHEMA, [change(0, None, row("1", "a"))], ddl)) == [row("1", None)]
 
     def test_rows_of_the_statement_s_own_commit_come_before_it(self) -> None:

@@ -23,12 +23,7 @@ def test_ddl_with_its_times() -> None:
     """
     eight = compose(1_767_600_000_000)
     found = read_ddl(text)
-    assert [stamp for stamp, _ in found] == [
-        463358184652800000,
-        eight - (3_599_500 << 18),
-        eight,
-        eight + 1,
-    ]
+    assert [stamp for stamp, _ in found] == [463358184652800000, eight - (3_599_500 << 18), eight, eight + 1]
     assert [query.split()[0] for _, query in found] == ["drop", "create", "alter", "alter"]
     assert read_ddl("-- nothing\n") == ()
 

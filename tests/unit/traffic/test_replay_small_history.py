@@ -96,7 +96,7 @@ def test_operations() -> None:
     rows = [(1, "a", "I", seconds), (1, "b", "U", seconds + 86_400), (1, None, "gone", seconds + 2 * 86_400)]
     held = table(rows, "op", "at")
     assert shown(operations_here(held, NAMES, KEYS, "op", "at", "s", {"gone": "delete"})) == [
-        *((ts(0), "c", 1, None, "a"), (ts(1), "u", 1, "a", "b"), (ts(2), "d", 1, "b", None)),
+        *((ts(0), "c", 1, None, "a"), (ts(1), "u", 1, "a", "b"), (ts(2), "d", 1, "b", None))
     ]
     for word in ("gone", None, "truncate"):
         assert operations_here(table([(1, "a", word, seconds)], "op", "at"), NAMES, KEYS, "op", "at", "s", {}) is None

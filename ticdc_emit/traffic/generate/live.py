@@ -181,11 +181,7 @@ class LiveTraffic:
         return int(self._clock.stamp(np.array([self._taken]))[0])
 
     def changefeed(
-        self,
-        config: ChangefeedConfig,
-        *,
-        sink: Sink | None = None,
-        on_report: tuple[ReportCallback, ...] = (),
+        self, config: ChangefeedConfig, *, sink: Sink | None = None, on_report: tuple[ReportCallback, ...] = ()
     ) -> Changefeed:
         """Return a changefeed of the tables, for :func:`send_live`.
 

@@ -196,11 +196,7 @@ def traffic_on_spark(
 
 
 def stream_on_spark(
-    spark: SparkSession,
-    schema: str | Path,
-    settings: Settings,
-    *,
-    rows_per_batch: int = 50_000,
+    spark: SparkSession, schema: str | Path, settings: Settings, *, rows_per_batch: int = 50_000
 ) -> TrafficStream:
     """Return the changes as a streaming DataFrame, ``rows_per_batch`` in each micro-batch."""
     refuse_endless_ddl(settings)

@@ -33,12 +33,7 @@ from ticdc_emit.pipeline.encode.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan.ddl import DdlStatement
 from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.spark.batch import (
-    SparkBatch,
-    check_changes,
-    spark_columns,
-    table_versions,
-)
+from ticdc_emit.spark.batch import SparkBatch, check_changes, spark_columns, table_versions
 from ticdc_emit.spark.frames import change_columns, commit_ts_column, variants_as_json
 from ticdc_emit.spark.functions import ADAPTIVE_EXECUTION, F, T, setting_off
 from ticdc_emit.spark.row_changes import column_named, comparable, keep_transactions

@@ -14,16 +14,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.commit_ts import COUNTS, utc_timestamps
 from ticdc_emit.changes.intervals import BASE, REMOVE, interval_changes, interval_facts, may_be_step
-from ticdc_emit.spark.row_changes import (
-    BEFORE,
-    DELETE,
-    LAST_MICROS,
-    MICROS,
-    OPEN_FROM,
-    PUT,
-    TimeUnit,
-    operation_of,
-)
+from ticdc_emit.spark.row_changes import BEFORE, DELETE, LAST_MICROS, MICROS, OPEN_FROM, PUT, TimeUnit, operation_of
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO
 
 

@@ -13,11 +13,7 @@ from heapq import merge
 from typing import NamedTuple, TypeVar
 
 from ticdc_emit.delivery.base import Message, Target
-from ticdc_emit.protocols.events import (
-    Event,
-    RowEvent,
-    WatermarkEvent,
-)
+from ticdc_emit.protocols.events import Event, RowEvent, WatermarkEvent
 
 _Each = TypeVar("_Each")
 

@@ -56,9 +56,7 @@ def feed_of(config: ChangefeedConfig) -> str:
     form = config.codec.form
     if form not in FEEDS:
         raise ConfigError(
-            f"no scenario has the protocol {form}",
-            remedy=f"Use one of {', '.join(FEEDS)}",
-            option="protocol",
+            f"no scenario has the protocol {form}", remedy=f"Use one of {', '.join(FEEDS)}", option="protocol"
         )
     return form
 
