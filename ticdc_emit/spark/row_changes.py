@@ -131,31 +131,6 @@ def _through_sorted(
     return in_order.mapInArrow(lambda batches: task(map(with_offsets, batches)), schema)
 
 
-def comparable(value: Column, kind: DataType) -> Column:
-    """Return a comparable form of the value: text for floats, because -0 is not 0; entries for maps; so inside, too."""
-    if _is_comparable(kind):
-        return value
-    if isinstance(kind, T.VariantType):
-        return F.to_json(value)
-    if isinstance(kind, T.MapType):
-        entry = T.StructType().add("key", kind.keyType).add("value", kind.valueType)
-        return F.sort_array(comparable(F.map_entries(value), T.ArrayType(entry)))
-    if isinstance(kind, T.ArrayType):
-        return F.transform(value, lambda each: comparable(each, kind.elementType))
-    if isinstance(kind, T.StructType):
-        fields = (comparable(value[field.name], field.dataType).alias(field.name) for field in kind.fields)
-        return F.when(value.isNotNull(), F.struct(*fields))
-    return value.cast("string")
-
-
-def _is_comparable(kind: DataType) -> bool:
-    if isinstance(kind, T.ArrayType):
-        return _is_comparable(kind.elementType)
-    if isinstance(kind, T.StructType):
-        return all(_is_comparable(field.dataType) for field in kind.fields)
-    return isinstance(kind, T.DecimalType) or not isinstance(kind, T.FractionalType | T.MapType | T.VariantType)
-
-
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 _MOST_DIGITS = 38
@@ -223,12 +198,12 @@ def converted(value: Column, own: DataType, kind: DataType) -> Column:
             converted(
                 value, own, _with_leaves(own, lambda leaf: T.StringType() if isinstance(leaf, T.DecimalType) else leaf)
             ),
-            _JSON,
+            JSON_OPTIONS,
         )
     return value.cast(kind)
 
 
-_JSON = {
+JSON_OPTIONS = {
     "ignoreNullFields": "false",
     "timeZone": "UTC",
     "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS'Z'",

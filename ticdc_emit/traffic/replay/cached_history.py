@@ -36,7 +36,7 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch, check_changes, spark_columns, table_versions
 from ticdc_emit.spark.frames import change_columns, commit_ts_column, variants_as_json
 from ticdc_emit.spark.functions import ADAPTIVE_EXECUTION, F, T, setting_off
-from ticdc_emit.spark.row_changes import column_named, comparable, keep_transactions
+from ticdc_emit.spark.row_changes import JSON_OPTIONS, column_named, converted, keep_transactions
 from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, with_offsets
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.slices import Slice
@@ -336,9 +336,13 @@ def hash_inputs(value: Column, kind: DataType) -> Iterator[Column]:
         for field in kind.fields:
             yield from hash_inputs(value[field.name], field.dataType)
     elif isinstance(kind, T.MapType):
-        yield F.to_json(comparable(value, kind), {"ignoreNullFields": "false"})
+        keys = F.sort_array(F.map_keys(value))
+        entries = F.transform(keys, lambda key: F.struct(key.alias("key"), value[key].alias("value")))
+        yield F.to_json(entries, JSON_OPTIONS)
+    elif isinstance(kind, T.ArrayType | T.VariantType | T.FloatType | T.DoubleType):  # -0 is not 0
+        yield converted(value, kind, T.StringType())
     else:
-        yield comparable(value, kind)
+        yield value
 
 
 def _require_columns(df: DataFrame, versions: list[TableInfo]) -> None:
