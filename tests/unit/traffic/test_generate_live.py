@@ -85,16 +85,6 @@ def test_nothing_later_is_at_or_below_a_moment_asked_for() -> None:
         reached = piece.until
 
 
-def test_a_backlog_comes_in_pieces() -> None:
-    traffic, moment = live(), after(100)
-    pieces = [traffic.take(moment, most=5_000)]
-    while pieces[-1].until < moment:
-        pieces.append(traffic.take(moment, most=5_000))
-    assert len(pieces) in (4, 5)
-    assert all(piece.rows < 5_100 for piece in pieces)
-    assert rows_of(pieces) == rows_of([live().take(moment, most=1_000_000)])
-
-
 def test_a_piece_has_whole_transactions() -> None:
     traffic, moment = live(transaction_size=40.0), after(2)
     pieces = [traffic.take(moment, most=3)]

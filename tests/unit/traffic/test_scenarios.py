@@ -14,7 +14,6 @@ import pytest
 
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.database.tables import Tables
-from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TableRouteError, TicdcEmitError
 from ticdc_emit.protocols.events import ChecksumMismatchError
 from ticdc_emit.registry.base import MemoryRegistry
@@ -466,7 +465,3 @@ def test_a_scenario_that_is_none_is_refused(arguments: tuple[str, str | None], n
 def test_a_registry_that_refuses_nothing_is_told() -> None:
     with pytest.raises(TicdcEmitError, match="BACKWARD"):
         scenario("registry-refusal", registry=MemoryRegistry())
-
-
-def test_messages_are_of_the_contract() -> None:
-    assert all(isinstance(message, Message) for message in made("b-a-b", "debezium").messages)
