@@ -1,15 +1,13 @@
 """Sends the changes that ``spark.read.changes`` and ``spark.readStream.changes`` give of a random history (Spark 4.2).
 
-``python changes_job.py FOLDER begin|end``. The catalog is that of Spark's own tests, in memory. Its table
+``python changes_job.py FOLDER``. The catalog is that of Spark's own tests, in memory. Its table
 ``goods`` gives old and new images of updates. ``copied`` gives deletes and inserts, also of rows that a commit only
-copied: Spark drops those, and makes updates of others. ``begin`` dies between the messages of the stream's second
-micro-batch and its checkpoint. ``end`` continues that stream, runs one over ``copied``, and reads all at once, too.
+copied: Spark drops those, and makes updates of others. Streams over both are started three times; all is also read.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import os
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -136,37 +134,22 @@ def sink_in(folder: Path) -> TicdcSink:
     return TicdcSink(f"jsonl://{folder}/out?{URI}", SCHEMA, state_uri=str(folder / "state"))
 
 
-def tail(spark: Any, folder: Path, table: str, dies_after: int | None = None, **options: Any) -> None:
+def tail(spark: Any, folder: Path, table: str, **options: Any) -> None:
     with sink_in(folder) as sink:
-
-        def send_and_die(df: Any, batch_id: int) -> None:
-            sink(df.drop("row_version"), batch_id)
-            if batch_id == dies_after:
-                os._exit(9)
-
         rows = feed(spark.readStream, table, **options)
-        writer = rows.writeStream.foreachBatch(send_and_die).option("checkpointLocation", str(folder / "checks"))
+        writer = rows.writeStream.foreachBatch(lambda df, batch_id: sink(df.drop("row_version"), batch_id)).option(
+            "checkpointLocation", str(folder / "checks")
+        )
         writer.trigger(availableNow=True).start().awaitTermination()
         sink.finish()
 
 
-def begin(spark: Any, folder: Path) -> None:
+def send(spark: Any, folder: Path) -> None:
     catalog = Catalog(spark)
-    catalog.fill(FIRST)
-    tail(spark, folder / "stream", "goods")
-    catalog.fill(BEGUN)
-    tail(spark, folder / "stream", "goods", dies_after=1)
-
-
-def end(spark: Any, folder: Path) -> None:
-    catalog = Catalog(spark)
-    for until in (FIRST, BEGUN):
+    for until in (FIRST, BEGUN, COMMITS):
         catalog.fill(until)
+        tail(spark, folder / "stream", "goods")
         tail(spark, folder / "held", "copied", computeUpdates=True)
-    tail(spark, folder / "stream", "goods")
-    catalog.fill(COMMITS)
-    tail(spark, folder / "stream", "goods")
-    tail(spark, folder / "held", "copied", computeUpdates=True)
     tail(spark, folder / "raw", "copied", deduplicationMode="none")
     for name, options in READS.items():
         rows = feed(spark.read, name.partition("-")[0], **options)
@@ -184,5 +167,5 @@ def end(spark: Any, folder: Path) -> None:
 if __name__ == "__main__":
     session = local_session("changes", **{"spark.master": "local[2]", "spark.sql.catalog.cat": CATALOG})
     session.conf.set("spark.sql.shuffle.partitions", "2")
-    {"begin": begin, "end": end}[sys.argv[2]](session, Path(sys.argv[1]))
+    send(session, Path(sys.argv[1]))
     session.stop()

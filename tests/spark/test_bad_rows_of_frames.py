@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.errors import ConfigError, InvalidValueError
+from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.pipeline.encode.bad_rows import BadRows
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.spark.session import register
@@ -96,8 +96,3 @@ def test_the_data_source_takes_the_options(spark: Any, tmp_path: Path) -> None:
     written.options(badRows="skip", badRowsPath=str(tmp_path / "bad")).save()
     (lines,) = files(tmp_path / "bad").values()
     assert len(lines.splitlines()) == sum(map(is_bad, rows))
-
-
-def test_the_path_alone_means_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="bad_rows_path has no effect"):
-        TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, bad_rows_path=str(tmp_path))

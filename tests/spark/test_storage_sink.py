@@ -56,24 +56,3 @@ def test_the_same_files_as_without_spark(spark: Any, tmp_path: Path, release: st
     feed.run(ArrowBatch(pa.table(columns, names)), 0, final=True)
     assert files(tmp_path / "1") == files(tmp_path / "5") == files(tmp_path / "plain")
     assert len([path for path in files(tmp_path / "plain") if path.endswith(".csv")]) > 15
-
-
-def test_a_stream_goes_on_with_its_numbers(spark: Any, tmp_path: Path) -> None:
-    source = tmp_path / "rows"
-    frame = spark.createDataFrame(rows(), GENERIC)
-    for number in range(2):
-        half = frame.where(f"commit_ts {'<' if number == 0 else '>='} {TS + 10 * SECOND}")
-        half.coalesce(1).write.mode("append").parquet(str(source))
-        with TicdcSink(f"file://{tmp_path}/out?{URI}", SCHEMA, ddl=DDL, state_uri=f"file://{tmp_path}/state") as sink:
-            stream = spark.readStream.schema(frame.schema).parquet(str(source))
-            query = stream.writeStream.foreachBatch(sink).option("checkpointLocation", str(tmp_path / "checkpoint"))
-            query.trigger(availableNow=True).start().awaitTermination()
-            if number:
-                sink.finish()
-    lines = [
-        line
-        for path, content in files(tmp_path / "out").items()
-        if path.endswith(".csv")
-        for line in content.splitlines()
-    ]
-    assert sorted(int(line.split(b",")[3]) for line in lines) == list(range(120))
