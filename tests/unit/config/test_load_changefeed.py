@@ -292,47 +292,6 @@ def test_kafka_options() -> None:
         assert load_changefeed(URI + "&max-retry=-1&compression=zip").kafka == load_changefeed(URI).kafka
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ("partition-num=0", "[CDC:ErrKafkaInvalidPartitionNum]invalid partition num 0"),
-        (
-            "partition-num=2147483648",
-            "[CDC:ErrMySQLInvalidConfig]MySQL config invalid: "
-            'strconv.ParseInt: parsing "2147483648": value out of range',
-        ),
-        (
-            "required-acks=3",
-            "[CDC:ErrKafkaInvalidRequiredAcks]invalid required acks 3, "
-            "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)",
-        ),
-        ("kafka-client-id=a%20b", "[CDC:ErrKafkaInvalidClientID]invalid kafka client ID 'a b'"),
-        ("dial-timeout=10", 'time: missing unit in duration "10"'),
-        ("ca=/ca", "[CDC:ErrKafkaInvalidConfig]kafka config invalid: ca, cert and key files should all be supplied"),
-        (
-            "ca=a&cert=b&key=c&enable-tls=false",
-            "[CDC:ErrKafkaInvalidConfig]kafka config invalid: "
-            "credential files are supplied, but 'enable-tls' is set to false",
-        ),
-        ("sasl-mechanism=x", "[CDC:ErrKafkaInvalidConfig]kafka config invalid: unknown x SASL mechanism"),
-        ("sasl-gssapi-auth-type=x", "[CDC:ErrKafkaInvalidConfig]kafka config invalid: unknown x auth type"),
-        (
-            "transaction-atomicity=table",
-            "[CDC:ErrSinkURIInvalid]sink uri invalid 'table level atomicity is not supported by kafka scheme'",
-        ),
-    ],
-)
-def test_kafka_refusals(query: str, message: str) -> None:
-    assert refusal(f"{URI}&{query}").message == message
-
-
-@pytest.mark.parametrize("uri", [URI, "memory://store/t?protocol=simple", "jsonl://./out?protocol=simple&topic=t"])
-def test_more_partitions_than_a_cluster_holds(uri: str) -> None:
-    error = refusal(f"{uri}&partition-num=2147483647")
-    assert (error.option, error.remedy) == ("partition-num", "Give 1000000 or less.")
-    assert load_changefeed(f"{uri}&partition-num=1000000").kafka.partition_num == 1_000_000
-
-
 def test_tls_and_sasl() -> None:
     kafka = load_changefeed(
         URI
@@ -391,36 +350,6 @@ def test_embedded_sinks_take_the_codec_parameters_and_name_the_rest() -> None:
         load_changefeed("memory://m?protocol=simple&compression=lz4", '[sink.kafka-config]\nca = "x"\n')
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "",
-        "topic",
-        "kafka:/h/t",
-        "kafka://h:x/t",
-        "kafka://h:9092/a%zzb",
-        "kafka://h/t\x00",
-        "jsonl://?a=b",
-        "memory:///?a=b",
-    ],
-)
-def test_no_uri(uri: str) -> None:
-    assert refusal(uri).code == "CDC:ErrSinkURIInvalid"
-
-
-@pytest.mark.parametrize("scheme", ["pulsar", "pulsar+ssl", "mysql", "tidb", "blackhole", "http"])
-def test_other_schemes(scheme: str) -> None:
-    error = refusal(f"{scheme}://h:1/t?protocol=canal-json")
-    assert error.message == f"[CDC:ErrSinkURIInvalid]the sink scheme ({scheme}) is not supported"
-    assert "kafka://" in error.remedy
-
-
-def test_no_topic() -> None:
-    assert refusal("kafka://h:9092/?protocol=simple").message == (
-        "[CDC:ErrKafkaInvalidConfig]no topic is specified in sink-uri"
-    )
-
-
 def test_one_warning_names_everything_without_effect(caplog: pytest.LogCaptureFixture) -> None:
     file = """
     memory-quota = 1
@@ -449,33 +378,9 @@ def test_key_names_match_without_case() -> None:
     assert load_changefeed("kafka://h:9092/t", '[SINK]\nProtocol = "simple"\n').codec.protocol is Protocol.SIMPLE
 
 
-@pytest.mark.parametrize(
-    ("changefeed", "message", "option"),
-    [
-        ("force-replicate = 1\n", "force-replicate: expected boolean, got integer", "force-replicate"),
-        ("sink = 1\n", "sink: expected table, got integer", "sink"),
-        ("[sink]\ndispatchers = ['x']\n", "sink.dispatchers: expected array of tables, got string", "sink.dispatchers"),
-        ("[sink]\ndispatchers = [{matcher = 'a.*'}]\n", "expected array, got string", "sink.dispatchers[0].matcher"),
-        (
-            "[sink.kafka-config]\nreplication-factor = 40000\n",
-            "does not fit 16 bits",
-            "sink.kafka-config.replication-factor",
-        ),
-        (
-            "[sink.kafka-config]\nmax-message-bytes = true\n",
-            "expected integer, got boolean",
-            "sink.kafka-config.max-message-bytes",
-        ),
-        ("sink = \n", "is not TOML", "changefeed"),
-        ("no-such-file.toml", "cannot read the changefeed file no-such-file.toml", "changefeed"),
-        ("[integrity]\nintegrity-check-level = 'x'\n", "[CDC:ErrInvalidReplicaConfig]", "integrity-check-level"),
-        ("[integrity]\ncorruption-handle-level = 'x'\n", "[CDC:ErrInvalidReplicaConfig]", "corruption-handle-level"),
-    ],
-)
-def test_bad_files(changefeed: str, message: str, option: str) -> None:
-    error = refusal(URI, changefeed)
-    assert message in error.message
-    assert error.option == option
+@pytest.mark.parametrize("uri", ["", "kafka://h/t\x00"])
+def test_no_uri(uri: str) -> None:
+    assert refusal(uri).code == "CDC:ErrSinkURIInvalid"
 
 
 @pytest.mark.parametrize(

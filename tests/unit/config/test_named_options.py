@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import ticdc_emit
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.config import KafkaConfig
 from ticdc_emit.config.load import LoadOptions, refuse_unknown
@@ -98,7 +97,3 @@ def test_a_loaded_changefeed_has_its_options_already(make: Callable[..., Any]) -
     for options in ({"release": "classic"}, {"time_zone": "UTC"}, {"changefeed": {}}):
         with pytest.raises(ConfigError, match=f"has its options already: {next(iter(options))} would be ignored"):
             make(loaded, SCHEMA, **options)
-
-
-def test_the_package_shows_its_public_names() -> None:
-    assert set(ticdc_emit.__all__) <= set(dir(ticdc_emit))

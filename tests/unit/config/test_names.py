@@ -93,23 +93,6 @@ def test_the_known_dispatchers_are_those_that_rules_are_made_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "remedy"),
-    [
-        ("simple-avro", "Set protocol=simple and encoding-format=avro"),
-        ("canal_json", "Did you mean canal-json? Set protocol= "),
-        ("zebra", "Set protocol= in the sink URI or [sink] protocol to one of: canal-json, simple, debezium, avro"),
-        ("", "Set protocol= "),
-    ],
-)
-def test_the_refusal_of_a_protocol_offers_what_works(text: str, remedy: str) -> None:
-    with pytest.raises(ConfigError) as refusal:
-        load_changefeed(f"kafka://h:9092/t?protocol={text}")
-    assert refusal.value.message == f"[CDC:ErrSinkUnknownProtocol]unknown '{text}' message protocol for sink"
-    assert refusal.value.remedy.startswith(remedy)
-    assert "maxwell" not in str(refusal.value)
-
-
-@pytest.mark.parametrize(
     ("name", "protocol", "encoding"),
     [
         ("canal-json", Protocol.CANAL_JSON, None),

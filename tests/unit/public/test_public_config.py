@@ -50,33 +50,6 @@ def test_the_published_file_is_refused() -> None:
         Encoder(KAFKA, SCHEMA, changefeed=path, strict=False)
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("memory-quotas = 1\n[zebra]\na = 1", "memory-quotas (did you mean memory-quota?), zebra"),
-        ("[filter]\nrule = ['*.*']", "filter.rule (did you mean rules?)"),
-        ("[[filter.event-filters]]\nignore-events = []",
-         "filter.event-filters[0].ignore-events (did you mean ignore-event?)"),
-        ("[[sink.dispatchers]]\nmatcher = ['*.*']\ntopics = 'x'", "sink.dispatchers[0].topics (did you mean topic?)"),
-        ("sink.dispatchers = [{ matcher = ['*.*'], topik = 'x' }]", "sink.dispatchers[0].topik (did you mean topic?)"),
-        ("[sink.kafka-config.codec-config]\nenable-tidb-extention = true",
-         "sink.kafka-config.codec-config.enable-tidb-extention (did you mean enable-tidb-extension?)"),
-        ("[sink]\nenable-tidb-extension = true",
-         "sink.enable-tidb-extension (did you mean sink.kafka-config.codec-config.enable-tidb-extension?)"),
-        ("[consistent]\nlevle = 'eventual'", "consistent.levle (did you mean level?)"),
-        ("[scheduler]\nenable-table-across-node = true",
-         "scheduler.enable-table-across-node (did you mean enable-table-across-nodes?)"),
-        ("[sink.csv]\ndelimeter = ','", "sink.csv.delimeter (did you mean delimiter?)"),  # which Kafka never reads
-        ("[ticdc-emit]\nrelase = 'next'", "ticdc-emit.relase (did you mean release?)"),
-        ("enable-old-value = true", "enable-old-value"),
-        ("[sink.csv]\noutput-field-header = true\n[ticdc-emit]\nrelease = 'classic-8.5.6'",
-         "sink.csv.output-field-header (known: classic, next-8.5.4-release.1 to master)"),
-    ],
-)  # fmt: skip
-def test_all_unknown_options_are_named(text: str, names: str) -> None:
-    assert _refused(KAFKA, text).message == UNKNOWN + names
-
-
 KNOWN = """
 memory-quota = 1
 sync-point-interval = "10m"
