@@ -203,33 +203,3 @@ def check_commands(workplace: Workplace, blocks: list[Block], capsys: pytest.Cap
             if reason_not_to_run(command) is None:
                 code = workplace.command(command, lambda: capsys.readouterr().out)
                 assert code == 0, f"{block.place}: {command}\n{capsys.readouterr().err}"
-
-
-def table_of_tests() -> Iterator[tuple[str, str, str]]:
-    """Yield each documented snippet and command: its place, its first line, and the test that runs it or why none does.
-
-    ``PYTHONPATH=tests python tests/documented.py`` prints them as a table.
-    """
-    for page in PAGES:
-        for block in blocks_of(page):
-            test = AT_NIGHT.get(page) or test_of_file(block)
-            if block.language == "python" and test is not None:
-                yield block.place, block.code.splitlines()[0], f"{test} (nightly)"
-    for kind, languages in (("snippets", ("python",)), ("commands", SHELLS)):
-        for spark in (False, True):
-            file = "tests/spark/test_pages.py" if spark else "tests/unit/test_docs.py"
-            for page, blocks in pages_with(*languages, spark=spark):
-                test = f"{file}::test_the_{kind}_of_a_page_run[{page}]"
-                if page == "README.md" and kind == "snippets":
-                    test = f"{file}::test_a_use_of_the_readme_runs"
-                for block in blocks:
-                    lines = [block.code.splitlines()[0]] if kind == "snippets" else commands_of(block)
-                    for line in lines:
-                        reason = None if kind == "snippets" else reason_not_to_run(line)
-                        yield block.place, " ".join(line.split()), test if reason is None else f"not run: {reason}"
-
-
-if __name__ == "__main__":
-    print("| place | snippet or command | test |\n|---|---|---|")
-    for place, line, test in sorted(table_of_tests()):
-        print(f"| {place} | `{line.replace('|', chr(92) + '|')}` | {test} |")

@@ -1,8 +1,7 @@
 """The pages' tests of consumers find broken consumers: each page's own code, with one line changed, must fail.
 
 A :class:`Mutation` changes the text of a page's Python blocks. They run in order, and the block that the mutation names
-must fail as it says; the page's own text must not. ``PYTHONPATH=tests python tests/unit/test_broken_consumers.py``
-prints the table: what is changed, where it fails, and with which message.
+must fail as it says; the page's own text must not.
 """
 
 from __future__ import annotations
@@ -199,13 +198,3 @@ def test_an_added_decimal_stops_a_reader_of_avro_as_its_page_says(mode: str, mes
             fastavro.schemaless_reader(old, *schemas)
     else:
         assert fastavro.schemaless_reader(old, *schemas) == {"id": 1, "price": "1"}
-
-
-if __name__ == "__main__":
-    settings.register_profile("first failure", derandomize=True, database=None, phases=[Phase.generate])
-    settings.load_profile("first failure")
-    print("| page | consumer | test | fails with |\n|---|---|---|---|")
-    for each in MUTATIONS:
-        place = next(block for block in blocks_of(each.page) if each.block in block.code).place
-        told = " ".join(outcome(each.page, each.block, each.changed).split())[:100].replace("|", "\\|")
-        print(f"| {each.page} | {each.name} | {place} | {told or 'not found'} |")

@@ -22,7 +22,7 @@ from ticdc_emit.tso import compose, physical_ms
 
 
 def test_live_traffic_into_the_embedded_kafka() -> None:
-    settings = ("--rows", "250", "--rate", "50", "--ddl-rate", "0.5", "--table", "sbtest.sbtest1")
+    settings = ("--rows", "250", "--rate", "200", "--ddl-rate", "2", "--table", "sbtest.sbtest1")
     done = command("generate", "--schema", "sysbench", *settings, "--live", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)

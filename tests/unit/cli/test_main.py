@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -47,11 +46,6 @@ def test_commands_that_read_load_no_encoder(command: str, tmp_path: Path) -> Non
     assert done.stdout.strip() == "['ticdc_emit.pipeline.options']"
 
 
-def test_runs_as_a_module() -> None:
-    done = subprocess.run([sys.executable, "-m", "ticdc_emit", "--help"], capture_output=True, text=True, check=True)
-    assert "verify" in done.stdout
-
-
 def test_an_error_is_one_line_with_its_remedy(cli: Cli) -> None:
     shown = cli("demo", "--protocol", "craft", code=2)
     assert shown.out == ""
@@ -91,17 +85,6 @@ def test_topics_of_simple_have_one_name_everywhere(command: str, protocol: str, 
 
 def test_the_version(cli: Cli) -> None:
     assert cli("--version").out == f"ticdc-emit {__version__}\n"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["scenario", "--list"], ["scenario", "redelivery"], ["generate", "--schema", "bank", "--rows", "5"], ["demo"]],
-)
-def test_json_is_one_line(arguments: list[str], cli: Cli) -> None:
-    place = [] if arguments[0] == "scenario" else ["--sink-uri", "memory://json?protocol=canal-json"]
-    shown = cli(*arguments, *place, "--json").out
-    assert shown.count("\n") == 1
-    assert json.loads(shown)
 
 
 def test_a_warning_is_one_line_once(capsys: pytest.CaptureFixture[str]) -> None:

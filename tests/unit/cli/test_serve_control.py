@@ -62,36 +62,6 @@ def test_a_consumer_sees_what_a_test_does(server: ControlledServer, reader: Read
     assert all(ends[place] >= end for place, end in reader.position.items())  # watermarks go on
 
 
-def test_the_next_test_begins_with_empty_tables(server: ControlledServer, reader: Reader) -> None:
-    assert server.ask("/tables")["tables"] == {"shop.clerks": [], "shop.orders": []}
-    sent = server.post("/sql", {"sql": "INSERT INTO shop.orders VALUES (1, 'again')"})
-    assert reader.changes(sent) == [("INSERT", {"id": "1", "note": "again"})]
-
-
-def test_fifty_tests_on_one_server(server: ControlledServer) -> None:
-    for number in range(50):
-        reader = Reader(server, server.post("/reset")["partitions"])
-        sent = server.post("/sql", {"sql": f"INSERT INTO shop.orders VALUES ({number}, 'a'); DELETE FROM shop.orders"})
-        assert [(kind, row["id"]) for kind, row in reader.changes(sent)] == [
-            ("INSERT", str(number)), ("DELETE", str(number)),
-        ]  # fmt: skip
-        reader.close()
-
-
-def test_a_changefeed_is_created_in_the_served_kafka(server: ControlledServer) -> None:
-    uri = f"kafka://{server.settings['bootstrap']}/mine?protocol=open-protocol"
-    info = server.post("/api/v2/changefeeds", {"changefeed_id": "mine", "sink_uri": uri})
-    assert info["state"] == "normal"
-    server.post("/sql", {"sql": "INSERT INTO shop.clerks (name) VALUES ('Ada')"})
-    found = server.ask("/messages?changefeed=mine&text=false")["partitions"]
-    assert {p["topic"] for p in found} == {"mine"}
-    assert sum(p["sent"] for p in found)
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        server.post("/api/v2/changefeeds", {"sink_uri": "kafka://10.0.0.1:9092/t?protocol=canal-json"})
-    assert caught.value.code == 400
-    server.ask("/api/v2/changefeeds/mine", method="DELETE")
-
-
 UPGRADE = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAA\r\n"
 
 

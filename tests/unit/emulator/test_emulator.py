@@ -31,7 +31,6 @@ from ticdc_emit.errors import (
     InvalidValueError,
     MessageTooLargeError,
     StatementError,
-    UnknownChangefeedError,
 )
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.traffic.generate.settings import Settings
@@ -341,14 +340,6 @@ def test_ddl_that_does_not_apply_changes_nothing(server: Server) -> None:
     assert "ALTER" in server.kinds(sent)
 
 
-def test_the_last_messages_come_again(server: Server) -> None:
-    first = server.emulator.send_rows([_insert(1)])
-    again = server.emulator.redeliver(2, "shop_orders")
-    (kept,) = [each for each in server.read(first) if b'"INSERT"' in (each.value or b"")]
-    assert (kept.key, kept.value) in [(each.key, each.value) for each in server.read(again)]
-    assert again.messages == 4
-
-
 def test_a_held_partition_stops_the_checkpoint_until_its_release(server: Server, emulator: Emulator) -> None:
     target = next(p for p in emulator.send_rows([_insert(1)]).partitions if (p.topic, p.messages) == ("shop_orders", 2))
     held_at = emulator.changefeed().checkpoint
@@ -396,18 +387,6 @@ def test_a_restart_makes_what_was_held_anew(server: Server, emulator: Emulator) 
     emulator.send_rows([_insert(1)])
     assert server.rows(emulator.restart()) == []
     assert [data["id"] for _, data in server.rows(emulator.release())] == ["1"]
-
-
-def test_a_consumer_has_the_expected_tables_whatever_delivery_does(server: Server, emulator: Emulator) -> None:
-    emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'), (2, 'b', 'paid')")
-    emulator.hold("shop_orders", 0)
-    emulator.run_sql("UPDATE orders SET note = 'c'; INSERT INTO clerks (name) VALUES ('Ada'), ('Ben')")
-    emulator.redeliver(3)
-    emulator.release()
-    emulator.run_ddl("ALTER TABLE orders ADD COLUMN amount INT DEFAULT 1")
-    emulator.run_sql("UPDATE orders SET id = 9 WHERE id = 1")
-    emulator.restart(transactions=4)
-    server.check_consumer()
 
 
 def test_a_reset_leaves_the_tables_of_the_start(server: Server, emulator: Emulator) -> None:
@@ -579,37 +558,6 @@ def test_traffic_stops_when_one_of_its_tables_changes(server: Server, emulator: 
     assert emulator.changefeed().state == "normal"
     emulator.reset()
     assert emulator.start_traffic().running
-
-
-def test_changefeeds_share_a_source_and_have_their_own_checkpoints(emulator: Emulator) -> None:
-    other = f"other-{uuid4()}"
-    config = load_changefeed(f"memory://{other}/?protocol=open-protocol", {"filter": {"rules": ["shop.clerks"]}})
-    emulator.send_rows([_insert(1)])
-    feed = emulator.add("other", config)
-    emulator.run_sql("INSERT INTO orders VALUES (2, 'b', 'new'); INSERT INTO clerks (name) VALUES ('Ada')")
-    assert [info.name for info in feed.tables] == ["clerks"]
-    assert len([each for each in messages(other) if b"Ada" in (each.value or b"")]) == 1
-    feed.pause()
-    emulator.run_sql("INSERT INTO clerks (name) VALUES ('Ben')")
-    assert not [each for each in messages(other) if b"Ben" in (each.value or b"")]
-    feed.restart()
-    assert len([each for each in messages(other) if b"Ben" in (each.value or b"")]) == 1
-    clear(other)
-    with pytest.raises(UnknownChangefeedError, match="Did you mean other"):
-        emulator.redeliver(1, changefeed="othr")
-
-
-def test_a_changefeed_ends_at_its_target(server: Server, emulator: Emulator) -> None:
-    other = f"other-{uuid4()}"
-    start = emulator.source.clock()
-    feed = emulator.add("other", load_changefeed(f"memory://{other}/?protocol=canal-json", BY_TABLE), start_ts=start)
-    feed.target_ts = compose(START_MS + 10)
-    emulator.send_rows([_insert(1)])
-    server.now += 20
-    emulator.send_rows([_insert(2)])
-    assert (feed.state, feed.checkpoint) == ("finished", feed.target_ts)
-    assert [json.loads(each.value or b"")["data"][0]["id"] for each in messages(other)] == ["1"]
-    clear(other)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,49 +74,8 @@ def test_the_requests_of_ticdcs_documentation(api: ApiClient, command: str, keys
     assert keys or answer.json() == {}
 
 
-# of what ``cdc cli`` sends with its own values: all defaults
-DEFAULTS = {
-    "memory_quota": 1 << 30,
-    "case_sensitive": False,
-    "force_replicate": False,
-    "ignore_ineligible_table": False,
-    "check_gc_safe_point": True,
-    "enable_sync_point": False,
-    "enable_table_monitor": False,
-    "bdr_mode": False,
-    "sync_point_interval": 600 * 10**9,
-    "sync_point_retention": 86_400 * 10**9,
-    "sql_mode": None,
-    "mounter": {"worker_num": 16},
-    "sink": {
-        "csv": {"delimiter": ",", "quote": '"', "null": "\\N", "include_commit_ts": False},
-        "encoder_concurrency": 32,
-        "terminator": "\r\n",
-        "date_separator": "day",
-        "enable_partition_separator": True,
-        "enable_kafka_sink_v2": False,
-        "only_output_updated_columns": False,
-        "delete_only_output_handle_key_columns": False,
-        "content_compatible": False,
-        "advance_timeout": 150,
-        "send_bootstrap_interval_in_sec": 120,
-        "send_bootstrap_in_msg_count": 10_000,
-        "send_bootstrap_to_all_partition": True,
-        "send-all-bootstrap-at-start": False,
-        "debezium_disable_schema": False,
-        "open": {"output_old_value": True},
-        "debezium": {"output_old_value": True},
-        "protocol": "canal-json",
-        "dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}],
-        "kafka_config": {"codec_config": {"enable_tidb_extension": True}},
-    },
-    "consistent": {"level": "none", "max_log_size": 64, "memory_usage": {"memory_quota_percentage": 50}},
-    "scheduler": {"enable_table_across_nodes": False, "region_threshold": 100_000, "write_key_threshold": 0},
-    "integrity": {"integrity_check_level": "none", "corruption_handle_level": "warn"},
-    "changefeed_error_stuck_duration": 1800 * 10**9,
-    "synced_status": {"synced_check_interval": 300, "checkpoint_interval": 15},
-    "filter": {"rules": ["shop.orders"], "event_filters": [{"matcher": ["*.*"], "ignore_sql": ["^drop"]}]},
-}
+DEFAULTS = json.loads(Path(__file__).with_name("cdc_cli.json").read_text(encoding="utf-8"))
+"""All options that ``cdc cli`` sends, with its own values."""
 
 
 @pytest.mark.parametrize("release", ["8.5.3", "next"])
