@@ -194,16 +194,14 @@ def read_glue(root: Section) -> GlueSchemaRegistry | None:
         raise refused("ErrInvalidReplicaConfig", _TWO_REGISTRIES, option="schema-registry", remedy="Remove one of them")
     name, region = table.text("registry-name") or "", table.text("region") or ""
     access, secret, token = table.text("access-key"), table.text("secret-access-key"), table.text("token")
-    cause, option = "", ""
-    if not name:
-        cause, option = "registry-name is empty, is must be set", "registry-name"
-    elif not region:
-        cause, option = "region is empty, is must be set", "region"
-    elif access and not secret:
-        cause = "access-key is set, but access-key-secret is empty, they must be set together"
-        option = "secret-access-key"
-    if cause:
-        raise refused("ErrInvalidGlueSchemaRegistryConfig", cause, option=option, remedy=f"Set {option}")
+    pair = "access-key is set, but access-key-secret is empty, they must be set together"
+    for fails, option, cause in (
+        (not name, "registry-name", "registry-name is empty, is must be set"),
+        (not region, "region", "region is empty, is must be set"),
+        (access and not secret, "secret-access-key", pair),
+    ):
+        if fails:
+            raise refused("ErrInvalidGlueSchemaRegistryConfig", cause, option=option, remedy=f"Set {option}")
     return GlueSchemaRegistry(name, region, *(Secret(text) if text else None for text in (access, secret, token)))
 
 
@@ -289,9 +287,7 @@ def build_codec(
     stored: bool,
     switches: OptionSwitches,
 ) -> CodecConfig:
-    """Read and validate.  ``default_registry`` is used if neither input names a registry; with ``own_registry`` none is
-    needed. ``stored``: rows go to files of a storage sink.
-    """
+    """Read and validate. ``default_registry``: if neither input names one; with ``own_registry`` none is needed."""
     spec, given = protocol.spec, read_options(CodecConfig, uri, root)
     if not spec.registers_schemas:  # without Avro, TiCDC does not look at the modes
         for mode in ("avro_decimal_handling_mode", "avro_bigint_unsigned_handling_mode"):
@@ -346,31 +342,34 @@ def _of_files(config: CodecConfig, root: Section) -> CodecConfig:
 
 def _check_csv(csv: CsvConfig) -> None:
     delimiter, quote_mark = csv.delimiter.encode(), csv.quote.encode()
-    if len(quote_mark) > 1:
-        raise _csv_refused("quote contains more than one character", "quote", "Give one character of ASCII, or none")
-    if quote_mark in (b"\r", b"\n"):
-        raise _csv_refused("quote cannot be line break character", "quote", "Give another character")
-    if not delimiter:
-        raise _csv_refused("delimiter cannot be empty", "delimiter", "Give one to three bytes")
-    if len(delimiter) > _MOST_DELIMITER_BYTES:
-        cause = (
-            "delimiter contains more than three characters, note that escape sequences can only be used in double "
-            "quotes in toml configuration items."
-        )
-        raise _csv_refused(cause, "delimiter", "Give one to three bytes")
-    if "\r" in csv.delimiter or "\n" in csv.delimiter:
-        raise _csv_refused("delimiter contains line break characters", "delimiter", "Give other characters")
-    if csv.quote and csv.quote in csv.delimiter:
-        cause = "quote and delimiter has common characters which is not allowed"
-        raise _csv_refused(cause, "quote", "Give a quote that is not in the delimiter")
-    if csv.binary_encoding_method not in ("hex", "base64"):
-        raise _csv_refused(
-            "binary-encoding-method can only be hex or base64", "binary-encoding-method", "Give hex or base64"
-        )
-
-
-def _csv_refused(cause: str, option: str, remedy: str) -> ConfigError:
-    return refused("ErrSinkInvalidConfig", f"sink config invalid: csv config {cause}", option=option, remedy=remedy)
+    long = (
+        "delimiter contains more than three characters, note that escape sequences can only be used in double "
+        "quotes in toml configuration items."
+    )
+    common = "quote and delimiter has common characters which is not allowed"
+    few, hex_only = "Give one to three bytes", "binary-encoding-method can only be hex or base64"
+    for fails, option, cause, remedy in (
+        (
+            len(quote_mark) > 1,
+            "quote",
+            "quote contains more than one character",
+            "Give one character of ASCII, or none",
+        ),
+        (quote_mark in (b"\r", b"\n"), "quote", "quote cannot be line break character", "Give another character"),
+        (not delimiter, "delimiter", "delimiter cannot be empty", few),
+        (len(delimiter) > _MOST_DELIMITER_BYTES, "delimiter", long, few),
+        (
+            {*"\r\n"} & {*csv.delimiter},
+            "delimiter",
+            "delimiter contains line break characters",
+            "Give other characters",
+        ),
+        (csv.quote and csv.quote in csv.delimiter, "quote", common, "Give a quote that is not in the delimiter"),
+        (csv.binary_encoding_method not in ("hex", "base64"), "binary-encoding-method", hex_only, "Give hex or base64"),
+    ):
+        if fails:
+            text = f"sink config invalid: csv config {cause}"
+            raise refused("ErrSinkInvalidConfig", text, option=option, remedy=remedy)
 
 
 def _read_output_old_value(root: Section, protocol: Protocol) -> bool:
@@ -389,37 +388,22 @@ def _validate_debezium(config: CodecConfig, switches: OptionSwitches, *, names_r
         raise _codec_refused(
             'debezium-include-start-ts only takes effect with protocol "debezium"', "debezium-include-start-ts"
         )
-    _validate_debezium_modes(config)
-
-
-def _validate_debezium_modes(config: CodecConfig) -> None:
-    decimals, unsigned = config.debezium_decimal_handling_mode, config.debezium_bigint_unsigned_handling_mode
-    binary = config.debezium_binary_handling_mode
-    if config.protocol is Protocol.DEBEZIUM:
-        if decimals not in get_args(DebeziumDecimalMode):
-            raise _codec_refused(
-                'debezium-decimal-handling-mode must be "double" or "string"', "debezium-decimal-handling-mode"
-            )
-        if unsigned not in get_args(BigintMode):
-            raise _codec_refused(
-                'debezium-bigint-unsigned-handling-mode must be "long" or "string"',
-                "debezium-bigint-unsigned-handling-mode",
-            )
-        if binary not in get_args(BinaryMode):
-            raise _codec_refused(
-                f"invalid debezium-binary-handling-mode {quote(binary)}: "
-                'expected "bytes", "base64", "base64-url-safe", or "hex"',
-                "debezium-binary-handling-mode",
-            )
-    elif decimals not in ("", "double") or unsigned not in ("", "long"):
-        option = "debezium-decimal-handling-mode"
-        if decimals in ("", "double"):
-            option = "debezium-bigint-unsigned-handling-mode"
-        raise _codec_refused('debezium numeric handling modes only take effect with protocol "debezium"', option)
-    elif binary not in ("", "base64"):
-        raise _codec_refused(
-            'debezium-binary-handling-mode only takes effect with protocol "debezium"', "debezium-binary-handling-mode"
-        )
+    modes = (
+        ("decimal", config.debezium_decimal_handling_mode, get_args(DebeziumDecimalMode)),
+        ("bigint-unsigned", config.debezium_bigint_unsigned_handling_mode, get_args(BigintMode)),
+        ("binary", config.debezium_binary_handling_mode, get_args(BinaryMode)),
+    )
+    for kind, mode, known in modes:
+        option, cause = f"debezium-{kind}-handling-mode", None
+        if not debezium and mode not in ("", known[0]):
+            effect = "debezium numeric handling modes only take effect"
+            cause = f'{f"{option} only takes effect" if kind == "binary" else effect} with protocol "debezium"'
+        elif debezium and mode not in known and kind == "binary":
+            cause = f'invalid {option} {quote(mode)}: expected "bytes", "base64", "base64-url-safe", or "hex"'
+        elif debezium and mode not in known:
+            cause = f'{option} must be "{known[0]}" or "{known[1]}"'
+        if cause:
+            raise _codec_refused(cause, option)
 
 
 def _validate_simple(config: CodecConfig) -> None:
@@ -476,15 +460,12 @@ def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
             "schema-registry",
             "Add schema-registry=http://host:port to the sink URI, or give registry= in Python",
         )
-    if config.avro_decimal_handling_mode not in get_args(DecimalMode):
-        raise _codec_refused(
-            'avro-decimal-handling-mode value could only be "string" or "precise"', "avro-decimal-handling-mode"
-        )
-    if config.avro_bigint_unsigned_handling_mode not in get_args(BigintMode):
-        raise _codec_refused(
-            'avro-bigint-unsigned-handling-mode value could only be "long" or "string"',
-            "avro-bigint-unsigned-handling-mode",
-        )
+    for option, mode, known in (
+        ("avro-decimal-handling-mode", config.avro_decimal_handling_mode, ("string", "precise")),
+        ("avro-bigint-unsigned-handling-mode", config.avro_bigint_unsigned_handling_mode, ("long", "string")),
+    ):
+        if mode not in known:
+            raise _codec_refused(f'{option} value could only be "{known[0]}" or "{known[1]}"', option)
     strings = config.avro_decimal_handling_mode == config.avro_bigint_unsigned_handling_mode == "string"
     if not config.protocol.spec.row_checksums:
         return
