@@ -159,12 +159,8 @@ class Generate(TrafficOptions, ShownOptions, SparkOptions, OutputOptions):
         "First commit; TIME in ISO form. Default: 2024, with --live now.", None, panel=TIME, metavar="now|TIME|TSO"
     )
     live: bool = option("Send at --rate in wall time.", False, panel=TIME)
-    stream: bool = option("Run as a Structured Streaming query.", False, panel=TIME)
     endless: bool = option(
-        "Keep generating until Ctrl-C instead of stopping after --rows (needs --live or --stream).",
-        False,
-        "--endless",
-        panel=TIME,
+        "Keep generating until Ctrl-C instead of stopping after --rows (needs --live).", False, "--endless", panel=TIME
     )
     on_spark: bool = on_spark_option()
 

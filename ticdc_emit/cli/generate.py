@@ -1,14 +1,11 @@
 """``ticdc-emit generate``: traffic from table schemas alone, to Kafka or files; made here or by Spark.
 
-Live traffic is made here at any rate, and falls behind where one process does not keep up. Streams end after a whole
-batch.
+Live traffic is made here at any rate, and falls behind where one process does not keep up. It ends after a whole batch.
 """
 
 from __future__ import annotations
 
-import tempfile
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -27,38 +24,34 @@ from ticdc_emit.delivery.base import Sink
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.report import RunReport, RunTotal
-from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
+from ticdc_emit.traffic.generate import ArrowTraffic, Traffic
 from ticdc_emit.traffic.generate.changes import check_columns
 from ticdc_emit.traffic.generate.live import LiveTraffic, send_live
-from ticdc_emit.traffic.generate.results import refuse_endless_ddl, stream_on_spark, traffic_here, traffic_on_spark
+from ticdc_emit.traffic.generate.results import traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
     from ticdc_emit.cli.app import Generate
     from ticdc_emit.spark import TicdcSink
 
 
 _TOPIC = "ticdc-traffic"
 _READ_BACK = 2_000  # messages per partition
-_STREAM_ROWS = 1_000_000_000  # rows assumed for a stream without end, for which only the rate matters
 
 
 def run(options: Generate) -> int:
     """Generate, send and print the report; without a sink URI also the life of a row. Return the exit code."""
     settings, as_json, spark = options.settings(rows=options.most_rows), options.as_json, options.spark_settings
-    is_stream = options.stream or options.live
-    if options.live and (options.stream or not runs_here(0, 0, options)):
+    if options.live and not runs_here(0, 0, options):
         raise ConfigError(
             "live traffic is made in this process, not on Spark",
-            remedy="Leave --stream, --on-spark and --spark out, or --live",
+            remedy="Leave --on-spark and --spark out, or --live",
             option="live",
         )
     text, rows = sample_or_file(options.schema, options.schema_dialect), settings.rows
     if rows is None:
-        if not is_stream:
-            raise ConfigError("--endless needs a stream", remedy="Add --live or --stream", option="endless")
+        if not options.live:
+            raise ConfigError("--endless needs a stream", remedy="Add --live", option="endless")
         signals.endless()
     check_columns(text, settings.columns, settings.tables)
     started(settings, options)  # a text that is not a time is refused before Spark starts
@@ -67,33 +60,30 @@ def run(options: Generate) -> int:
         changefeed = options.config or protocol_document(options.protocol, options.sink_uri)
         kafka, uri = target_at(stack, options.sink_uri, _TOPIC, changefeed)
         feed = changefeed_at(stack, uri, changefeed, options)
-        is_here = options.live or runs_here(None if options.stream else rows, MOST_ROWS_HERE, options)
-        here = traffic_here(text, started(settings, options)) if is_here and not options.live else None
-        session = None
-        if not is_here:
-            if is_stream:
-                refuse_endless_ddl(settings)
-            short = rows is not None and rows <= SHORT_ROWS
-            session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
-        if rows is None and not as_json:
-            say("Ctrl-C ends it")
-        stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if is_stream else None
-        doing = f"generating {amount} to {mask_uri(uri)}"
         sink = kafka.sink() if kafka else None
-        batches = {} if here is None else {table: CountedBatches(each) for table, each in here.changes.items()}
-        source = session or (lambda: sum(each.read for each in batches.values()))
-        with step(doing, quiet=as_json) if stop else row_progress(doing, source, rows, quiet=as_json):
-            if here is not None:
-                report: RunReport | RunTotal = _emitter(here, options, settings, feed, sink).write(batches)
-            elif session is None:
-                assert stop is not None
+        doing, code = f"generating {amount} to {mask_uri(uri)}", 0
+        report: RunReport | RunTotal
+        if options.live:
+            if rows is None and not as_json:
+                say("Ctrl-C ends it")
+            stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json))
+            with step(doing, quiet=as_json):
                 live = LiveTraffic(text, started(settings, options))
                 on_begin = None if as_json else say_begun
                 report = send_live(live, live.changefeed(feed, sink=sink), stop=stop, on_begin=on_begin)
-            else:
-                report = _send(session, text, options, settings, feed, sink, stop)
-        # 0 also at a signal, if everything was sent
-        code = 0 if stop is None or (rows is not None and report.rows >= rows) else stop.exit_code()
+            # 0 also at a signal, if everything was sent
+            code = 0 if rows is not None and report.rows >= rows else stop.exit_code()
+        elif runs_here(rows, MOST_ROWS_HERE, options):
+            here = traffic_here(text, started(settings, options))
+            batches = {table: CountedBatches(each) for table, each in here.changes.items()}
+            with row_progress(doing, lambda: sum(each.read for each in batches.values()), rows, quiet=as_json):
+                report = _emitter(here, settings, feed, sink).write(batches)
+        else:
+            short = rows is not None and rows <= SHORT_ROWS
+            session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
+            with row_progress(doing, session, rows, quiet=as_json):
+                traffic = traffic_on_spark(session, text, started(settings, options))
+                report = _emitter(traffic, settings, feed, sink).write(traffic.changes)
         read = Tail(feed).lines
         story = [] if kafka is None else pick_story(kafka.read(feed.kafka.topic, newest=_READ_BACK), read)
         if as_json:
@@ -121,29 +111,8 @@ def started(settings: Settings, options: Generate) -> Settings:
     return settings if start is None else replace(settings, start=start)
 
 
-def _send(
-    spark: SparkSession,
-    schema: str,
-    options: Generate,
-    settings: Settings,
-    feed: ChangefeedConfig,
-    sink: Sink | None,
-    stop: Callable[[], bool] | None,
-) -> RunReport | RunTotal:
-    if stop is None:
-        traffic = traffic_on_spark(spark, schema, started(settings, options))
-        return _emitter(traffic, options, settings, feed, sink).write(traffic.changes)
-    stream = stream_on_spark(spark, schema, started(settings, options))
-    emitter = _emitter(stream, options, settings, feed, sink)
-    return send_stream(stream.changes, emitter, settings.rows, stop)
-
-
 def _emitter(
-    traffic: ArrowTraffic | Traffic | TrafficStream,
-    options: Generate,
-    settings: Settings,
-    feed: ChangefeedConfig,
-    sink: Sink | None,
+    traffic: ArrowTraffic | Traffic, settings: Settings, feed: ChangefeedConfig, sink: Sink | None
 ) -> TicdcSink:
     rows, rate = settings.rows or 0, settings.changes_per_second
     if settings.ddl_rate and not traffic.ddl:
@@ -151,37 +120,6 @@ def _emitter(
             f"no schema change: --ddl-rate {settings.ddl_rate:g} is less than one in the {rows / rate:g} s of "
             f"commit time that {counted(rows, 'change')} take at {rate:g} a second"
         )
-    interval = None
     # other protocols have no watermarks between the rows
-    if feed.codec.protocol.spec.default_ticks:
-        assumed = _STREAM_ROWS if options.stream or not rows else rows
-        interval = sparse_interval(feed, assumed, assumed / rate)
+    interval = sparse_interval(feed, rows, rows / rate) if feed.codec.protocol.spec.default_ticks else None
     return traffic.sink(feed, sink=sink, watermark_interval=interval)
-
-
-_POLL_S = 0.2
-
-
-def send_stream(changes: DataFrame, emitter: TicdcSink, rows: int | None, stop: Callable[[], bool]) -> RunTotal:
-    """Run the query until ``rows`` are sent or ``stop`` returns true, then end the changefeed after the last batch.
-
-    ``rows``: ``None`` for no end. Raises what the query raised.
-    """
-
-    def ended() -> bool:
-        return rows is not None and emitter.total.rows >= rows
-
-    def send(batch: DataFrame, number: int) -> None:
-        if not ended():  # after the last row there are only empty batches
-            emitter(batch, number)
-
-    with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as checkpoint:
-        writer = changes.writeStream.foreachBatch(send).option("checkpointLocation", checkpoint)
-        query = writer.start()
-        try:
-            while query.isActive and not ended() and not stop():
-                time.sleep(_POLL_S)
-            emitter.stop(query)
-        finally:
-            query.stop()
-    return emitter.total

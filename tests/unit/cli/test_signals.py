@@ -88,13 +88,6 @@ def test_while_serve_starts_kafka(number: int, code: int, said: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (code, "", f"ticdc-emit: {said}\n")
 
 
-def test_endless_traffic_that_is_interrupted_early(tmp_path: Path) -> None:
-    uri = f"jsonl://{tmp_path}?protocol=simple"
-    arguments = ["generate", "--schema", "bank", "--stream", "--endless", "--sink-uri", uri]
-    done = interrupted_at("pyspark.java_gateway", signal.SIGINT, *arguments)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "ticdc-emit: interrupted")
-
-
 def alive(session: int) -> list[str]:
     """Return the command lines of the running processes of a session, without those that wait to be reaped."""
     found = []

@@ -199,7 +199,12 @@ def stream_on_spark(
     spark: SparkSession, schema: str | Path, settings: Settings, *, rows_per_batch: int = 50_000
 ) -> TrafficStream:
     """Return the changes as a streaming DataFrame, ``rows_per_batch`` in each micro-batch."""
-    refuse_endless_ddl(settings)
+    if settings.ddl_rate and settings.rows is None:
+        raise SchemaError(
+            "a stream on Spark must know its schema changes before it begins",
+            remedy="Give a number of rows, or leave ddl_rate out",
+            option="ddl_rate",
+        )
     plan = plan_traffic(schema_text(schema), settings)
     source = spark.readStream.format("rate-micro-batch").option("numPartitions", _STREAM_TASKS)
     numbers = source.option("rowsPerBatch", rows_per_batch).load()
@@ -207,16 +212,6 @@ def stream_on_spark(
         numbers = numbers.filter(f"value < {plan.rows}L")
     changes = _mixed_frame(numbers.select("value"), plan)
     return TrafficStream(changes, **_facts(plan, settings), _plan=plan, _spark=spark)
-
-
-def refuse_endless_ddl(settings: Settings) -> None:
-    """Raise :class:`~ticdc_emit.errors.SchemaError` for a stream on Spark that has schema changes and no end."""
-    if settings.ddl_rate and settings.rows is None:
-        raise SchemaError(
-            "a stream on Spark must know its schema changes before it begins",
-            remedy="Give a number of rows, or leave ddl_rate out",
-            option="ddl_rate",
-        )
 
 
 def traffic_here(schema: str | Path, settings: Settings) -> ArrowTraffic:
