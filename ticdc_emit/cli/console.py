@@ -175,3 +175,11 @@ def print_summary(console: Console, report: RunReport | RunTotal) -> None:
         for line in report_lines(report)[:-1]:
             console.print(Text(line))
     console.print(Text(total_line(report), "bold green"))
+
+
+def print_report(report: RunReport | RunTotal, *, as_json: bool, **facts: Any) -> None:
+    """Print a report as a result: as JSON behind the ``facts``, or for people."""
+    if as_json:
+        print_json({**facts, **report.to_dict()})
+    else:
+        print_summary(result_console(), report)

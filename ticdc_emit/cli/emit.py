@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS, GENERIC_NAMES
 from ticdc_emit.changes.commit_ts import utc_timestamps
-from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
+from ticdc_emit.cli.console import print_report, row_progress, warn_of_nothing
 from ticdc_emit.cli.input_files import (
     FORMATS,
     IMAGES,
@@ -47,7 +47,6 @@ from ticdc_emit.config import mask_uri
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import (
     ConfigError,
-    DuplicateChangeError,
     InvalidValueError,
     MissingColumnError,
     SchemaError,
@@ -89,20 +88,10 @@ def run(options: Emit) -> int:
     with ExitStack() as stack:
         files = files_of_stdin(stack) if options.input == STDIN else find_files(options.input, spark)
         check_readable(options.input, "input", files)
-        if options.input == STDIN and files is not None and options.format is None:
-            file_format = format_by_content(files)
-        else:
-            file_format = format_of(options.input, options.format)
+        own = format_by_content(files) if options.input == STDIN and files is not None else None
+        file_format = format_of(options.input, options.format or own)
         if catalog is None or info is None:
-            text = assumed_schema(
-                files,
-                file_format,
-                options.table,
-                options.keys,
-                but=options.commit_time_column,
-                keyless=changefeed.force_replicate,
-            )
-            catalog = catalog_for(changefeed, text)
+            catalog = catalog_for(changefeed, assumed_schema(files, file_format, options, changefeed.force_replicate))
             info = _table(catalog, options.table)
         form = ChangeForm(
             info,
@@ -113,14 +102,7 @@ def run(options: Emit) -> int:
         )
         from ticdc_emit.spark import TicdcSink
 
-        sink = TicdcSink(
-            changefeed,
-            catalog,
-            table=info.full_name,
-            registry=registry,
-            bad_rows=options.bad_rows,  # type: ignore[arg-type]  # checked there
-            bad_rows_path=options.bad_rows_path,
-        )
+        sink = TicdcSink(changefeed, catalog, table=info.full_name, registry=registry, **options.bad_row_options)
         doing = f"emitting {options.input} as changes of {info.full_name} to {mask_uri(options.sink_uri)}"
         size = math.inf if files is None else files.size
         rows = None
@@ -132,17 +114,10 @@ def run(options: Emit) -> int:
         else:
             batches = CountedBatches(rows)
             changes, progress = {info.full_name: batches}, lambda: batches.read
-        try:
-            with row_progress(doing, progress, None if rows is None else rows.num_rows, quiet=options.as_json):
-                report = sink.write(changes)
-        except DuplicateChangeError as error:
-            error.remedy += ". For a series of snapshots, use ticdc-emit replay --mode snapshots --time-column dt"
-            raise
+        with row_progress(doing, progress, None if rows is None else rows.num_rows, quiet=options.as_json):
+            report = sink.write(changes)
         warn_of_nothing(report)
-        if options.as_json:
-            print_json({"table": info.full_name, **report.to_dict()})
-        else:
-            print_summary(result_console(), report)
+        print_report(report, as_json=options.as_json, table=info.full_name)
     return 0
 
 

@@ -334,6 +334,11 @@ class BadRowOptions:
     bad_rows: str = run_option("bad_rows")
     bad_rows_path: str | None = run_option("bad_rows_path", "FOLDER")
 
+    @property
+    def bad_row_options(self) -> dict[str, Any]:
+        """As a sink takes them, which checks them."""
+        return {"bad_rows": self.bad_rows, "bad_rows_path": self.bad_rows_path}
+
 
 @dataclass(frozen=True, kw_only=True)
 class SparkOptions:
@@ -345,20 +350,24 @@ class SparkOptions:
 
     @property
     def spark_settings(self) -> dict[str, str]:
-        """The settings by name. Raises :class:`ConfigError` for others than ``spark.name=value``, without the value,
-        which may be secret.
-        """
-        settings: dict[str, str] = {}
-        for number, entry in enumerate(self.spark, 1):
-            name, equals, value = entry.partition("=")
-            if not (equals and name.startswith("spark.")):
-                raise ConfigError(
-                    f"--spark number {number} is not spark.name=value",
-                    remedy="Write for instance --spark spark.driver.memory=4g",
-                    option="spark",
-                )
-            settings[name] = value
-        return settings
+        """The settings by name; an error shows no value, which may be secret."""
+        return pairs(self.spark, "spark", "spark.name=value", prefix="spark.")
+
+
+def pairs(given: Sequence[str], option: str, form: str, *, prefix: str = "") -> dict[str, str]:
+    """Return what an option that may be repeated says in a ``form``, such as ``column=type``.
+
+    ``prefix``: of all names; then errors do not show the text, which may have a secret, and values may be empty.
+    Raises :class:`ConfigError` for other texts.
+    """
+    found: dict[str, str] = {}
+    for number, entry in enumerate(given, 1):
+        name, equals, value = entry.partition("=")
+        if not (equals and name and name.startswith(prefix) and (value or prefix)):
+            what = f"number {number}" if prefix else repr(entry)
+            raise ConfigError(f"--{option} {what} is not {form}", remedy=f"Write --{option} {form}", option=option)
+        found[name] = value
+    return found
 
 
 def on_spark_option(panel: str = SPARK) -> Any:

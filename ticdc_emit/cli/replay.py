@@ -20,12 +20,13 @@ from ticdc_emit.cli.app import MODES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, warn_of_nothing
 from ticdc_emit.cli.emit import batches_here
 from ticdc_emit.cli.input_files import FORMATS, InputFiles, check_readable, columns_of, find_files
+from ticdc_emit.cli.options import pairs
 from ticdc_emit.cli.schema import key_names
 from ticdc_emit.cli.schema_files import schema_of_file, text_of_file
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, spark_for
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, mask_uri
-from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError
+from ticdc_emit.errors import ConfigError, DdlError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.schema.catalog import Catalog, current_database
@@ -66,7 +67,7 @@ def run(options: Replay) -> int:
     check_options(options)
     spark_settings, keys = options.spark_settings, key_names(options.keys)
     changefeed = options.changefeed()
-    sources, befores = _named_paths(options.tables, "--table"), _named_paths(options.before, "--before")
+    sources, befores = _named_paths(options.tables, "table"), _named_paths(options.before, "before")
     unknown = sorted(set(befores) - set(sources))
     if unknown:
         raise ConfigError(
@@ -141,24 +142,20 @@ def run(options: Replay) -> int:
         # a replay in one slice has nothing to finish first, so a signal ends it like any other command
         sliced = options.speed is not None or width is not None
         stop = stack.enter_context(stopped_by_interrupt("slice", quiet=options.as_json)) if sliced else Stop()
-        try:
-            report = replay(
-                spark,
-                changefeed,
-                history,
-                catalog,
-                ddl=ddl,
-                speed=options.speed,
-                slice=width,
-                state_uri=options.state_uri,
-                watermark_interval=options.watermark_interval,
-                bad_rows=options.bad_rows,  # type: ignore[arg-type]  # checked there
-                bad_rows_path=options.bad_rows_path,
-                stop=stop,
-                on_slice=() if options.as_json else lambda done: say(str(done)),
-            )
-        except DuplicateChangeError as error:
-            raise _with_series_named(error, options) from None
+        report = replay(
+            spark,
+            changefeed,
+            history,
+            catalog,
+            ddl=ddl,
+            speed=options.speed,
+            slice=width,
+            state_uri=options.state_uri,
+            watermark_interval=options.watermark_interval,
+            stop=stop,
+            on_slice=() if options.as_json else lambda done: say(str(done)),
+            **options.bad_row_options,
+        )
     if report.finished and not report.first_slice:
         warn_of_nothing(report.total)
     print_report(report, options)
@@ -217,13 +214,10 @@ def _send_here(
 ) -> int:
     if not options.as_json:
         say(f"replaying {', '.join(tables)} to {mask_uri(options.sink_uri)}")
-    run_options = ("watermark_interval", "bad_rows", "bad_rows_path")
-    given: Any = {name: getattr(options, name) for name in run_options}
-    sink, ready = TicdcSink(changefeed, catalog, **given), time.monotonic()
-    try:
-        batch = sink.write(tables)
-    except DuplicateChangeError as error:
-        raise _with_series_named(error, options) from None
+    interval: Any = options.watermark_interval
+    sink = TicdcSink(changefeed, catalog, watermark_interval=interval, **options.bad_row_options)
+    ready = time.monotonic()
+    batch = sink.write(tables)
     seconds = time.monotonic() - ready
     report = ReplayReport.of_one(batch, seconds=seconds, prepare_seconds=ready - began)
     if not options.as_json:
@@ -231,12 +225,6 @@ def _send_here(
     warn_of_nothing(report.total)
     print_report(report, options)
     return 0
-
-
-def _with_series_named(error: DuplicateChangeError, options: Replay) -> DuplicateChangeError:
-    if options.mode == "snapshot":
-        error.remedy += ". For a series of snapshots, use --mode snapshots with --time-column"
-    return error
 
 
 def _meanings(options: Replay) -> dict[str, str]:
@@ -255,24 +243,15 @@ def seconds_of(text: str, option: str = "slice") -> float:
 
 
 def _named_paths(given: Sequence[str], option: str) -> dict[str, str]:
-    paths_by_table: dict[str, str] = {}
+    found: dict[str, str] = {}
     for entry in given:
-        name, equals, path = entry.partition("=")
-        if not (equals and name and path):
-            raise ConfigError(
-                f"{option} {entry!r} is not name=path",
-                remedy=f"Write {option} schema.table=PATH",
-                option=option.lstrip("-"),
-            )
-        name = name if "." in name else f"test.{name}"
-        if name in paths_by_table:
-            raise ConfigError(
-                f"{option} names {name} twice",
-                remedy="Put the files of a table into one folder, and give that",
-                option=option.lstrip("-"),
-            )
-        paths_by_table[name] = path
-    return paths_by_table
+        for name, path in pairs([entry], option, "schema.table=PATH").items():
+            name = name if "." in name else f"test.{name}"
+            if name in found:
+                remedy = "Put the files of a table into one folder, and give that"
+                raise ConfigError(f"--{option} names {name} twice", remedy=remedy, option=option)
+            found[name] = path
+    return found
 
 
 class Reader:

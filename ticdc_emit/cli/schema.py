@@ -7,7 +7,6 @@ that was assumed, with a warning. CSV and JSON have no types: their columns are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ import pyarrow as pa
 from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS
 from ticdc_emit.cli.console import print_json
 from ticdc_emit.cli.input_files import IMAGES, InputFiles, check_readable, find_files, unified
+from ticdc_emit.cli.options import pairs
 from ticdc_emit.cli.schema_files import text_of_file
 from ticdc_emit.cli.session import spark_for
 from ticdc_emit.errors import ConfigError
@@ -24,7 +24,7 @@ from ticdc_emit.schema.frames.any_frame import schema_of_changes, table_of
 from ticdc_emit.schema.frames.arrow_types import with_sparks_metadata
 
 if TYPE_CHECKING:
-    from ticdc_emit.cli.app import Schema
+    from ticdc_emit.cli.app import Emit, Schema
 
 
 def run(options: Schema) -> int:
@@ -37,7 +37,10 @@ def run(options: Schema) -> int:
     if options.schema is not None:
         raise ConfigError("--schema is for a script", remedy="Add --dialect, or give --name", option="schema")
     spark = options.spark_settings
-    table_options: dict[str, Any] = {"keys": key_names(options.keys), "types": _types(options.types)}
+    table_options: dict[str, Any] = {
+        "keys": key_names(options.keys),
+        "types": pairs(options.types, "type", "column=type"),
+    }
     with ExitStack() as stack:
         if given is None and "/" not in options.source:
             session = spark_for(stack, "schema", short=True, settings=spark, quiet=True)
@@ -82,20 +85,6 @@ def key_names(keys: str | None) -> tuple[str, ...]:
     return tuple(filter(None, (name.strip() for name in (keys or "").split(","))))
 
 
-def _types(given: Sequence[str]) -> dict[str, str]:
-    types: dict[str, str] = {}
-    for entry in given:
-        column, equals, kind = entry.partition("=")
-        if not (equals and column and kind):
-            raise ConfigError(
-                f"--type {entry!r} is not column=type",
-                remedy="Write for instance --type 'price=decimal(8,2)'",
-                option="type",
-            )
-        types[column] = kind
-    return types
-
-
 def columns_of_rows(files: InputFiles, file_format: str) -> pa.Schema:
     """Return the columns of files; those of JSON lines show only in all of its rows, which are read."""
     if file_format != "json":
@@ -104,26 +93,22 @@ def columns_of_rows(files: InputFiles, file_format: str) -> pa.Schema:
     return unified([batch.schema for batch in batches])
 
 
-def assumed_schema(
-    files: InputFiles | None, file_format: str, table: str | None, keys: str | None, *, but: str | None, keyless: bool
-) -> str:
+def assumed_schema(files: InputFiles | None, file_format: str, options: Emit, keyless: bool) -> str:
     """Return the schema of an input without one: the columns of its rows, or of their images. Warns with its text.
 
-    ``but``: a column that is not the table's. ``keyless``: whether a table without a key is sent. Raises
-    :class:`ConfigError` where the files do not show the columns.
+    ``keyless``: whether a table without a key is sent. Raises :class:`ConfigError` where the files do not show the
+    columns.
     """
+    table = options.table
     if table is None:
-        raise ConfigError(
-            "no schema is given, and the table has no name",
-            remedy="Add --schema, or --table and --keys",
-            option="schema",
-        )
-    columns = None if files is None else _columns_of_table(columns_of_rows(files, file_format), but)
+        remedy = "Add --schema, or --table and --keys"
+        raise ConfigError("no schema is given, and the table has no name", remedy=remedy, option="schema")
+    found = None if files is None else columns_of_rows(files, file_format)
+    columns = None if found is None else _columns_of_table(found, options.commit_time_column)
     if not columns:
         raise ConfigError("the input does not show the columns of its table", remedy="Add --schema", option="schema")
-    return schema_of_changes(
-        {table: pa.schema([("after", pa.struct(columns))])}, {table: key_names(keys)}, keyless=keyless
-    )
+    images = {table: pa.schema([("after", pa.struct(columns))])}
+    return schema_of_changes(images, {table: key_names(options.keys)}, keyless=keyless)
 
 
 def _columns_of_table(schema: pa.Schema, but: str | None) -> list[pa.Field]:
