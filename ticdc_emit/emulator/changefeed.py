@@ -79,8 +79,10 @@ class EmulatedChangefeed:
         self._options = options or RunOptions(clock="wall")
         self._on_report = tuple(on_report)
         self._held_since: dict[Target, int] = {}
-        self._position = start_ts
-        self._tables: list[TableInfo] = []
+        self.position = start_ts
+        """The TSO up to which it has made messages, sent or held back."""
+        self.tables: list[TableInfo] = []
+        """Those that it replicates, as of what it has sent."""
         self._feed = self._begin(start_ts)
 
     @property
@@ -95,17 +97,7 @@ class EmulatedChangefeed:
     @property
     def checkpoint(self) -> int:
         """The TSO up to which everything was sent. Messages that are held back stop it."""
-        return min([self._position, *self._held_since.values()])
-
-    @property
-    def position(self) -> int:
-        """The TSO up to which it has made messages, sent or held back."""
-        return self._position
-
-    @property
-    def tables(self) -> list[TableInfo]:
-        """The tables that it replicates, as of what it has sent."""
-        return self._tables
+        return min([self.position, *self._held_since.values()])
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
@@ -120,10 +112,10 @@ class EmulatedChangefeed:
         if self.state != "normal":
             return
         try:
-            for commits in self._source.after(self._position):
+            for commits in self._source.after(self.position):
                 self._send(commits, watermark)
-            if until is not None and until > self._position:
-                self._send(Commits(self._position, until), watermark)
+            if until is not None and until > self.position:
+                self._send(Commits(self.position, until), watermark)
         except RowError as error:
             if not (refuses_rows and "messages_sent" not in error.context):
                 self._fail(error)
@@ -131,21 +123,21 @@ class EmulatedChangefeed:
         except TicdcEmitError as error:
             self._fail(error)
             raise
-        if self.target_ts is not None and self._position >= self.target_ts:
+        if self.target_ts is not None and self.position >= self.target_ts:
             self.state = "finished"
 
     def _send(self, commits: Commits, watermark: bool) -> None:
         due = commits if self.target_ts is None else commits.between(commits.start, self.target_ts)
-        if due.end <= self._position:
+        if due.end <= self.position:
             return
         if self._feed is not None:
             self._feed.run(due.batch(), self._feed.next_batch_id(), final=False, until=due.end, watermark=watermark)
-        self._position = due.end
+        self.position = due.end
         if due.ddl:
             self._look_at_tables()
 
     def _look_at_tables(self) -> None:
-        self._tables = [] if self.config is None else tables_of(self.config, self._source.catalog)[0]
+        self.tables = [] if self.config is None else tables_of(self.config, self._source.catalog)[0]
 
     def _fail(self, error: TicdcEmitError) -> None:
         self.error = error
@@ -196,7 +188,7 @@ class EmulatedChangefeed:
         if self.sink is not None:
             self.sink.forget_held(ends_holds=not keeps_holds)
         self._held_since = dict.fromkeys(self._held_since if keeps_holds else (), start_ts)
-        self._position = start_ts
+        self.position = start_ts
         self.state, self.error = "normal", None
 
     def rows_in(self, messages: Iterable[Message]) -> int:
@@ -216,7 +208,7 @@ class EmulatedChangefeed:
     def hold(self, topic: str, partition: int) -> None:
         """From now on, keep the messages of a topic-partition back; the checkpoint stays where it is."""
         self.recording.hold(topic, partition)
-        self._held_since.setdefault((topic, partition), self._position)
+        self._held_since.setdefault((topic, partition), self.position)
 
     def release(self, topic: str | None, partition: int | None) -> None:
         """Send what was held back."""

@@ -44,9 +44,6 @@ MOST_BYTES = 64 * 1024 * 1024
 """Of the messages of all topic-partitions of a changefeed, with what Python needs for them."""
 
 
-_Pair = tuple[bytes | None, bytes | None]
-
-
 _OVERHEAD = 200
 """Bytes that Python needs for a message beside its key and value."""
 
@@ -124,9 +121,9 @@ class RecordingSink:
         self._kept: dict[Target, deque[Message]] = {}
         self._bytes_of: Counter[Target] = Counter()
         self._kept_bytes = 0
-        self._held: dict[Target, list[_Pair]] = {}
+        self._held: dict[Target, list[PartitionBatch]] = {}
         self._held_bytes = 0
-        self._sent: dict[Target, int] = {}
+        self._sent: Counter[Target] = Counter()
 
     # -- the contract of a sink ---------------------------------------------------------------------------------------
 
@@ -222,12 +219,15 @@ class RecordingSink:
         Where a partition is held, they wait behind the others. Return their number. Raises the errors of the sink.
         """
         with self._sending:
-            again: dict[Target, list[_Pair]] = {}
+            again = []
             for target in self.chosen(topic, partition):
-                newest = filter(is_wanted, reversed(self._kept.get(target, ())))
-                again[target] = [(each.key, each.value) for each in islice(newest, last)][::-1]
-            self._send(again)
-            return sum(map(len, again.values()))
+                newest = islice(filter(is_wanted, reversed(self._kept.get(target, ()))), last)
+                if messages := list(newest)[::-1]:
+                    keys, values = [each.key for each in messages], [each.value for each in messages]
+                    sizes = np.array(list(map(_size, keys, values)), np.int64)
+                    again.append(PartitionBatch(*target, keys, values, sizes))
+            self._deliver(again)
+            return sum(len(batch.keys) for batch in again)
 
     def hold(self, topic: str, partition: int) -> None:
         """From now on, keep the messages of a topic-partition back."""
@@ -239,17 +239,15 @@ class RecordingSink:
     def held(self) -> dict[Target, int]:
         """The topic-partitions that are held, and how many messages of each wait."""
         with self._lock:
-            return {target: len(waiting) for target, waiting in sorted(self._held.items())}
+            return {target: sum(len(each.keys) for each in own) for target, own in sorted(self._held.items())}
 
     def release(self, topic: str | None = None, partition: int | None = None) -> None:
         """Send what waits, in order, and hold nothing more. Raises the errors of the sink."""
         with self._sending:
             with self._lock:
-                waiting = {
-                    target: self._held.pop(target) for target in self.chosen(topic, partition) if target in self._held
-                }
-                self._held_bytes -= sum(_OVERHEAD + _size(*pair) for pairs in waiting.values() for pair in pairs)
-            self._send(waiting)
+                waiting = [each for target in self.chosen(topic, partition) for each in self._held.pop(target, ())]
+                self._held_bytes -= sum(map(_memory, waiting))
+            self._deliver(waiting)
 
     def forget_held(self, *, ends_holds: bool = False) -> None:
         """Drop the messages that wait, as a TiCDC that crashes does. ``ends_holds``: hold nothing more."""
@@ -261,7 +259,7 @@ class RecordingSink:
         """Forget what was sent, hold nothing back, and drop what waits. Offsets go on."""
         with self._sending, self._lock:
             self.forget_held(ends_holds=True)
-            self._kept, self._bytes_of, self._kept_bytes, self._sent = {}, Counter(), 0, {}
+            self._kept, self._bytes_of, self._kept_bytes, self._sent = {}, Counter(), 0, Counter()
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
@@ -269,47 +267,30 @@ class RecordingSink:
     def counted(self) -> Iterator[dict[Target, int]]:
         """Yield what gets, at the end of the block, the number of messages that each topic-partition got in it."""
         with self._sending:
-            before = self.sent()
-            counts: dict[Target, int] = {}
+            before, counts = self._sent.copy(), dict[Target, int]()
             try:
                 yield counts
             finally:
-                for target, number in sorted(self._sent.items()):
-                    if number > before.get(target, 0):
-                        counts[target] = number - before.get(target, 0)
+                counts.update(sorted((self._sent - before).items()))
 
-    def _send(self, pairs: Mapping[Target, Sequence[_Pair]]) -> None:
-        batches = [
-            PartitionBatch(
-                *target,
-                [key for key, _ in own],
-                [value for _, value in own],
-                np.array([_size(*pair) for pair in own], np.int64),
-            )
-            for target, own in pairs.items()
-            if own
-        ]
-        if batches:
-            self._deliver(batches, self._sink.message_limit(sorted(self._partitions)))
-
-    def _deliver(self, batches: Sequence[PartitionBatch], message_limit: int | None) -> None:
+    def _deliver(self, batches: Sequence[PartitionBatch], message_limit: int | None = None) -> None:
         with self._sending:
             self._check_room(batches)
             due = [batch for batch in batches if (batch.topic, batch.partition) not in self._held]
             if due:
-                with self._sink.open(message_limit) as writer:
+                limit = self._sink.message_limit(sorted(self._partitions)) if message_limit is None else message_limit
+                with self._sink.open(limit) as writer:
                     for batch in due:
                         writer.write(_message_batch(batch))
                     writer.flush()
             with self._lock:
                 for batch in batches:
-                    target = batch.topic, batch.partition
-                    pairs = list(zip(batch.keys, batch.values, strict=True))
-                    if target in self._held:
-                        self._held[target] += pairs
-                        self._held_bytes += _memory(batch)
+                    waiting = self._held.get((batch.topic, batch.partition))
+                    if waiting is None:
+                        self._record(batch)
                     else:
-                        self._record(target, pairs)
+                        waiting.append(batch)
+                        self._held_bytes += _memory(batch)
 
     def _check_room(self, batches: Sequence[PartitionBatch]) -> None:
         more = sum(_memory(batch) for batch in batches if (batch.topic, batch.partition) in self._held)
@@ -320,11 +301,12 @@ class RecordingSink:
                 partitions=[f"{topic}/{number}" for topic, number in self._held],
             )
 
-    def _record(self, target: Target, pairs: Sequence[_Pair]) -> None:
-        first = self._ends.advance(target, len(pairs))
-        self._sent[target] = self._sent.get(target, 0) + len(pairs)
+    def _record(self, batch: PartitionBatch) -> None:
+        target, count = (batch.topic, batch.partition), len(batch.keys)
+        first = self._ends.advance(target, count)
+        self._sent[target] += count
         kept = self._kept.setdefault(target, deque())
-        for offset, (key, value) in enumerate(pairs, first):
+        for offset, key, value in zip(range(first, first + count), batch.keys, batch.values, strict=True):
             kept.append(Message(*target, offset, key, value))
             self._count(target, _OVERHEAD + _size(key, value))
             if len(kept) > self._most_messages:
