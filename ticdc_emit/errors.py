@@ -165,17 +165,11 @@ class SchemaError(TicdcEmitError, ValueError):
 
 
 class DdlError(SchemaError):
-    """A DDL statement cannot be read or applied. ``statement`` is its text, ``position`` the offset.
-
-    The error prints at most 300 characters of the statement: those around the position.
-    """
+    """A DDL statement cannot be read or applied. ``statement`` is its text, ``position`` the offset."""
 
 
 class UnprintableDdlError(DdlError):
-    """TiDB has no canonical text for a statement that it understands, so a changefeed cannot send it.
-
-    ``statement`` is its text, ``position`` the offset of the clause that does not print.
-    """
+    """TiDB has no canonical text for a statement, so a changefeed cannot send it; ``position``: of the clause."""
 
 
 class UnknownTableError(SchemaError, LookupError):
@@ -187,25 +181,15 @@ class UnsupportedTypeError(SchemaError, TypeError):
 
 
 class DispatcherError(SchemaError):
-    """A dispatcher does not fit a table: no such index or column, or a virtual one (CDC:ErrDispatcherFailed).
-
-    ``code`` is TiCDC's RFC error code.
-    """
+    """A dispatcher does not fit a table: no such index or column, or a virtual one (CDC:ErrDispatcherFailed)."""
 
 
 class TableRouteError(SchemaError):
-    """Two tables would have one name in messages (CDC:ErrTableRouteConflict), or a DDL cannot get other names
-    (CDC:ErrTableRoutingFailed).
-
-    ``code`` is TiCDC's RFC error code; ``statement`` the text of the DDL, if there is one.
-    """
+    """Two tables would have one name (CDC:ErrTableRouteConflict), or a DDL fails (CDC:ErrTableRoutingFailed)."""
 
 
 class ColumnSelectorError(SchemaError):
-    """A column selector drops what a table needs: its keys, or a dispatcher's column (CDC:ErrColumnSelectorFailed).
-
-    ``code`` is TiCDC's RFC error code.
-    """
+    """A column selector drops a table's keys, or a dispatcher's column (CDC:ErrColumnSelectorFailed)."""
 
 
 @dataclass(frozen=True)
@@ -269,11 +253,7 @@ class DuplicateChangeError(RowError):
 
 
 class HistoryError(RowError):
-    """A change of a history does not fit the rows before it: an insert of a row that exists, or an update or delete of
-    one that does not.
-
-    ``table``, ``row`` (the handle key's values) and ``commit_ts`` name it.
-    """
+    """A change of a history does not fit the rows before it: the row exists, or it does not."""
 
 
 class LateRowError(RowError):
@@ -293,15 +273,11 @@ class TemporaryFileError(TicdcEmitError, RuntimeError):
 
 
 class StatementError(TicdcEmitError, ValueError):
-    """A SQL statement fails as it does in TiDB: a duplicate key, a value out of range. ``number``: that of MySQL's
-    error. The statement has changed nothing.
-    """
+    """A SQL statement fails as in TiDB, with MySQL's error ``number``, and has changed nothing."""
 
 
 class UnsupportedStatementError(TicdcEmitError, ValueError):
-    """A SQL statement, or a part of it, that this library does not execute: a join, a subquery, a function whose exact
-    result it does not know. The statement has changed nothing.
-    """
+    """A SQL statement that this library does not execute, such as a join. It has changed nothing."""
 
 
 class DeliveryError(TicdcEmitError, RuntimeError):
@@ -353,10 +329,7 @@ class ServerError(TicdcEmitError, RuntimeError):
 
 
 class ServerBusyError(ServerError):
-    """Another call of an emulator runs for longer than this one may wait.
-
-    ``running`` names that call, ``seconds`` is how long it has run; ``waiting`` names the call that did not begin.
-    """
+    """Another call, ``running`` for so many ``seconds``, has kept this one ``waiting`` for too long."""
 
 
 class JarsMissingError(ServerError):
@@ -376,10 +349,7 @@ class UnknownChangefeedError(TicdcEmitError, LookupError):
 
 
 class JsonError(TicdcEmitError, ValueError):
-    """JSON that does not describe the object that is read from it, or an object that JSON cannot hold.
-
-    ``member`` names the place, such as ``rows[3].op``.
-    """
+    """JSON does not describe the object, or cannot hold it. ``member`` names the place, such as ``rows[3].op``."""
 
 
 class StrategyError(TicdcEmitError, ValueError):

@@ -51,9 +51,7 @@ def tso_from_micros(micros: int) -> int:
 
 
 def tso_of(moment: dt.datetime | int | str, option: str = "at") -> int:
-    """Return the TSO of an aware datetime or of a TSO, which may be text; :class:`ConfigError` for anything else, with
-    the ``option`` that it was given as.
-    """
+    """Return the TSO of an aware datetime or of a TSO, which may be text; else :class:`ConfigError`."""
     if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
         return tso_from_datetime(moment)
     number = whole_number(moment)

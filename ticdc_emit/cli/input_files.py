@@ -75,9 +75,7 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Piece:
-    """A file, or part of it: row groups of Parquet, JSON lines that begin in a range of bytes. ``stop``: ``None`` for
-    the file's end.
-    """
+    """A file, or its row groups, or its JSON lines that begin in a range of bytes. ``stop``: None for its end."""
 
     file: InputFile
     start: int = 0

@@ -42,9 +42,7 @@ CHANGEFEED, SPARK, OUTPUT, SERVER = "Changefeed", "Spark", "Output", "Server"
 
 
 def option(text: str, default: Any = REQUIRED, *flags: str, panel: str = SOURCE, **settings: Any) -> Any:
-    """Return the field of an option. ``text``: its help; ``default``: without one it is required, ``()`` may be
-    repeated; ``flags``: its name where it is not the field's; ``settings``: further ones of ``typer.Option``.
-    """
+    """Return an option's field. ``text``: its help; default ``()``: it may be repeated; ``settings``: of typer."""
     made = partial(typer.Option, *flags, help=text, rich_help_panel=panel, **settings)
     return field(**({} if default is REQUIRED else {"default": default}), metadata={"parameter": made, "flags": flags})
 

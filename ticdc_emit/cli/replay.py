@@ -316,9 +316,7 @@ _BEFORE_ALL = 1  # the TSO of rows from before the history
 
 
 def check_options(options: Replay) -> None:
-    """Raise :class:`ConfigError` for an unknown mode, for options that have no meaning in the mode, and for a wrong
-    time.
-    """
+    """Raise :class:`ConfigError` for an unknown mode, options without a meaning in it, and a wrong time."""
     if options.mode not in MODES:
         raise ConfigError(f"unknown mode {options.mode!r}", remedy=f"Use one of: {', '.join(MODES)}", option="mode")
     for name, modes in _MODES_OF.items():

@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Server:
-    """Where to serve. ``broker``: ``embedded`` or ``kafka``; ports of 0: any free ones; ``host``: the address to listen
-    on; ``advertise``: ``HOST[:PORT]`` that clients connect to, ``None`` for that address and port.
-    """
+    """Where to serve. Port 0: any free one. ``advertise``: ``HOST[:PORT]`` that clients are told."""
 
     broker: str
     port: int
@@ -133,9 +131,7 @@ class ServedKafka:
         self._stack.close()
 
     def start(self) -> None:
-        """Return once clients can connect. Raises :class:`~ticdc_emit.errors.ConfigError` for a port in use, and
-        :class:`~ticdc_emit.errors.ServerError` for a broker that does not start.
-        """
+        """Return once clients can connect; raises for a port in use, and for a broker that does not start."""
         if self.server.is_embedded:
             self._start_embedded()
             return

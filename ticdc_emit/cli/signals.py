@@ -216,9 +216,7 @@ class Stop:
 
 @contextmanager
 def stopped_by_interrupt(piece: str, *, quiet: bool) -> Iterator[Stop]:
-    """Yield an object that the first signal turns true; a second signal ends the command at once. ``piece``: what is
-    finished first.
-    """
+    """Yield what the first signal turns true, after a ``piece`` of work; a second one ends the command."""
     stop = Stop()
 
     def on_signal(number: int, frame: Any) -> None:

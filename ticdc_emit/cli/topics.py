@@ -270,9 +270,7 @@ _MOST_SHOWN = 10
 
 @dataclass(frozen=True)
 class TopicChoice:
-    """``named``: topics that must all exist. Without it: ``default`` and the topics that ``expressions`` match, at
-    least one of which must exist.
-    """
+    """``named``: topics that must all exist; without it one of ``default`` and what ``expressions`` match must."""
 
     named: tuple[str, ...] = ()
     default: str = ""

@@ -48,9 +48,7 @@ _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t
 
 
 class ConfigWarning(TicdcEmitWarning):
-    """Options without effect, or with another one than their text says: unknown ones, options of TiCDC that this
-    library does not use, and mistyped values that TiCDC replaces.
-    """
+    """Options without effect, or with another one than their text says."""
 
 
 def warn_of_option(text: str) -> None:
@@ -236,9 +234,7 @@ class Section:
         return dict(self._table)
 
     def forget(self, names: Collection[str]) -> None:
-        """From now on, treat keys of these names as unknown, here and below. A name may have its table before it:
-        ``debezium.include-start-ts``.
-        """
+        """Treat keys of these names, which may have their table before a dot, as unknown from now on."""
         self._unknown.update(names)
 
     def boolean(self, name: str) -> bool | None:
@@ -306,9 +302,7 @@ class Section:
         return names + [name for child in self._children.values() for name in child.unread()]
 
     def unknown(self, known: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Yield the keys, here and below, that are not among the ``known`` ones (with their tables, in lower case), or
-        are treated as unknown: dotted names, and as :meth:`forget` got them, or an empty text.
-        """
+        """Yield keys, here and below, that are not ``known`` or are forgotten: dotted, and as they were forgotten."""
         for key, value in self._table.items():
             place, forgotten = self._place(key), self._forgotten(key)
             plain = without_indices(place)

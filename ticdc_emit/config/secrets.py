@@ -184,9 +184,7 @@ def mask_text(text: str) -> str:
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return ``text`` with what a terminal or a log acts on as JSON escapes it: control characters, ends of lines,
-    marks of directions, lone surrogates. ``keep``: those that stay.
-    """
+    """Return ``text`` with what a terminal or a log acts on as JSON escapes it. ``keep``: what stays."""
     return _ACTS.sub(lambda found: found[0] if found[0] in keep else _escaped(found[0]), text)
 
 
@@ -200,9 +198,7 @@ def foreign_text(text: str) -> str:
 
 
 def uri_secrets(uri: str) -> tuple[str, ...]:
-    """Return the decoded secrets of a URI: its password (or its user if there is none) and its sensitive query values.
-    The answers of its server may repeat them.
-    """
+    """Return the decoded secrets of a URI: password, or user without one, and sensitive values."""
     rest = uri[scheme.end() :] if (scheme := _SCHEME.match(uri)) else uri
     end = _userinfo_end(rest)
     user, _, password = rest[: max(end - 1, 0)].partition(":")
