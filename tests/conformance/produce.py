@@ -14,20 +14,23 @@ from __future__ import annotations
 import base64
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
+from itertools import chain, groupby
 from typing import Any
 
 import pyarrow as pa
 
 from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
-from ticdc_emit.changes.codec import RegisteredRows, one_row_messages
+from ticdc_emit.changes.codec import one_row_messages
 from ticdc_emit.changes.model import Encoded
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Protocol, Release, load_changefeed
 from ticdc_emit.errors import (
     InvalidValueError,
     RegistryError,
     ReleaseDefectError,
+    SchemaError,
     SharedSubjectError,
     TicdcEmitError,
     UnknownTableError,
@@ -76,16 +79,21 @@ class CaseChanges:
     def __init__(self, case: Case, history: CaseHistory) -> None:
         self.case = case
         self.history = history
-        self._read: dict[int, pa.RecordBatch] = {}
+        self._read: dict[tuple[int, ...], pa.RecordBatch] = {}
 
-    def batch(self, index: int) -> pa.RecordBatch:
-        """Return the changes of a row or transaction; raises the :class:`~ticdc_emit.errors.RowError` family."""
-        if index not in self._read:
-            event = self.case.events[index]
-            info = self.history.version(event["schema"], event["table"], event["commit_ts"])
-            changes = transaction(event, self.case.release) if event["kind"] == "txn" else [_change(event)]
-            self._read[index] = change_form(rows_to_batch(changes, info), info.full_name)
-        return self._read[index]
+    def batch(self, *indexes: int) -> pa.RecordBatch:
+        """Return the changes of a transaction, or of rows of one table; raises the
+        :class:`~ticdc_emit.errors.RowError` family.
+        """
+        if indexes not in self._read:
+            events = [self.case.events[index] for index in indexes]
+            info, *others = (self.history.version(each["schema"], each["table"], each["commit_ts"]) for each in events)
+            if any(other is not info for other in others):
+                raise SchemaError("rows of two versions of a table are encoded one by one")
+            is_txn = events[0]["kind"] == "txn"
+            changes = transaction(events[0], self.case.release) if is_txn else list(map(_change, events))
+            self._read[indexes] = change_form(rows_to_batch(changes, info), info.full_name)
+        return self._read[indexes]
 
 
 class PlannedChanges:
@@ -103,8 +111,8 @@ class PlannedChanges:
         self._planned: dict[tuple[str, str], Plan] = {}
         self.plan = self._plan({})
 
-    def of_event(self, index: int) -> tuple[Plan, TablePlan, pa.RecordBatch]:
-        """Return an event's changes in output order, with their plan.
+    def of_event(self, index: int, *more: int) -> tuple[Plan, TablePlan, pa.RecordBatch]:
+        """Return an event's changes in output order, with their plan; with ``more`` rows, those of all.
 
         Raises the :class:`~ticdc_emit.errors.RowError` and :class:`~ticdc_emit.errors.SchemaError` families.
         """
@@ -115,7 +123,7 @@ class PlannedChanges:
             self._planned[key] = self._plan({key: self._changes.history.table(*key)})
         plan = self._planned[key]
         table = plan.table(*key)
-        batch = self._changes.batch(index)
+        batch = self._changes.batch(index, *more)
         return plan, table, in_order(batch, table, plan) if event["kind"] == "txn" else batch
 
     def _plan(self, tables: Mapping[tuple[str, str], TableHistory]) -> Plan:
@@ -198,23 +206,34 @@ _RECORDED_REGISTRY = "http://127.0.0.1:8081"
 
 def load_variant(case: Case, sink: SinkConfig) -> ChangefeedConfig:
     """Load a sink's configuration; :class:`~ticdc_emit.errors.ConfigError` where it is refused."""
-    # the recorder gave its registry's address to variants whose URI has a protocol that needs one
-    named = any(f"protocol={each.value}" in sink.sink_uri for each in Protocol if each.spec.registers_schemas)
-    registry = _RECORDED_REGISTRY if named else None
     # the recorder has one version of a table at a time, for all its partitions
     release = case.release.but(case.release.name, ddl={"surviving_partitions": "new"})
+    return _loaded(
+        sink.sink_uri,
+        sink.changefeed,
+        release,
+        case.time_zone,
+        case.cluster_id,
+        integrity=case.integrity,
+        force_replicate=case.force_replicate,
+    )
+
+
+@lru_cache(maxsize=256)  # many cases have the same sinks
+def _loaded(uri: str, changefeed: str | None, release: Release, zone: str, cluster: str, **flags: Any) -> Any:
+    # the recorder gave its registry's address to variants whose URI has a protocol that needs one
+    named = any(f"protocol={each.value}" in uri for each in Protocol if each.spec.registers_schemas)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)
         return load_changefeed(
-            sink.sink_uri,
-            sink.changefeed,
+            uri,
+            changefeed,
             release=release,
-            time_zone=case.time_zone,
-            cluster_id=case.cluster_id,
-            integrity=case.integrity,
-            force_replicate=case.force_replicate,
+            time_zone=zone,
+            cluster_id=cluster,
             strict=False,  # the recorder read the file itself, not by cdc cli
-            schema_registry=registry,
+            schema_registry=_RECORDED_REGISTRY if named else None,
+            **flags,
         )
 
 
@@ -240,6 +259,7 @@ class VariantEncoder:
         self._planned = PlannedChanges(changes, config, config.kafka.partition_num or DEFAULT_PARTITION_NUM)
         self.registry = MemoryRegistry(reject=changes.case.registry_reject)
         self._registrar = Registrar(config, self.registry)
+        self._registers = config.codec.protocol.spec.registers_schemas
 
     @property
     def large(self) -> LargeMessages:
@@ -248,8 +268,27 @@ class VariantEncoder:
 
     def outcomes(self) -> Iterator[Outcome]:
         """Yield the outcome of each event, in order."""
-        plain = map(self.encode, range(len(self._case.events)))
-        return iter(packed_outcomes(self._case.events, plain, self._planned.plan)) if self._packs else plain
+        events = self._case.events
+        runs = groupby(
+            range(len(events)), lambda at: (events[at]["schema"], events[at]["table"]) if self._joins(at) else at
+        )
+        plain = chain.from_iterable(self._of_run(list(run)) for _, run in runs)
+        return iter(packed_outcomes(events, plain, self._planned.plan)) if self._packs else plain
+
+    def _joins(self, index: int) -> bool:
+        return not self._registers and self._case.events[index]["kind"] == "row"
+
+    def _of_run(self, run: Sequence[int]) -> Iterable[Outcome]:
+        """Return the outcomes of rows of one table that follow each other, encoded together unless one is refused.
+
+        Rows that are encoded together have the messages that each has alone, as a property test shows.
+        """
+        if len(run) > 1:
+            with suppress(Exception):  # which the rows alone tell
+                records = self._encoded(*self._planned.of_event(*run))
+                if len(records) == len(run):
+                    return [Outcome((record,)) for record in records]
+        return map(self.encode, run)
 
     @property
     def _packs(self) -> bool:
@@ -287,16 +326,20 @@ class VariantEncoder:
     def _rows(self, index: int) -> tuple[Record, ...]:
         """Return a message or refusal per row; of rows that share messages, what each has in one.
 
-        Rows are encoded one by one, to get each one's refusal and stored object.
+        Where one is refused or has a stored object, rows are encoded one by one.
         """
         plan, table, batch = self._planned.of_event(index)
         if batch.num_rows == 1:
             return self._encoded(plan, table, batch)
-        alone = [self._alone(plan, table, batch.slice(place, 1)) for place in range(batch.num_rows)]
-        if any(record.error for record in alone):
-            return tuple(alone)
-        together = self._encoded(plan, table, batch)
-        return tuple(record._replace(claim=one.claim) for record, one in zip(together, alone, strict=True))
+        alone: tuple[Record, ...] = ()
+        if self._registers:  # row by row, as the requests are recorded
+            alone = tuple(self._alone(plan, table, batch.slice(place, 1)) for place in range(batch.num_rows))
+        if not any(record.error for record in alone):
+            with suppress(TicdcEmitError):
+                together = self._encoded(plan, table, batch)
+                if len(together) == batch.num_rows:
+                    return together
+        return alone or tuple(self._alone(plan, table, batch.slice(place, 1)) for place in range(batch.num_rows))
 
     def _alone(self, plan: Plan, table: TablePlan, row: pa.RecordBatch) -> Record:
         try:
@@ -308,8 +351,8 @@ class VariantEncoder:
         return record
 
     def _encoded(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Record, ...]:
-        needed = list(needed_by(batch, table))
-        if any(isinstance(encoder, RegisteredRows) for encoder, _ in needed):
+        needed = list(needed_by(batch, table)) if self._registers else []
+        if needed:
             try:
                 with suppress(RegistryError, ReleaseDefectError):  # whose headers decide; values are checked before
                     encode_rows(batch, table, plan)
@@ -318,6 +361,8 @@ class VariantEncoder:
                 raise
         plan = self._registrar.register_rows(plan, table, needed)
         encoded = encode_rows(batch, plan.table(table.schema, table.name), plan).encoded.whole()
+        if encoded.claims and batch.num_rows > 1:
+            return ()  # which object belongs to which row, the rows alone tell
         if not self._packs:
             encoded = one_row_messages(encoded, plan.large.packing)
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)

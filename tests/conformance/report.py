@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import IO, Any
 
 from ticdc_emit.registry.base import SchemaPost
@@ -16,12 +16,17 @@ from ticdc_emit.registry.base import SchemaPost
 from .vectors import DML_KINDS, Outcome, Record, Target
 
 __all__ = [
+    "COUNTED",
     "Dump",
     "LeftOut",
     "Mismatch",
     "Report",
     "Tally",
 ]
+
+
+COUNTED = ("catalog", "registrations", "routes", "verdicts", "texts", "statements")
+"""What a report counts beside the events of variants."""
 
 
 @dataclass
@@ -38,9 +43,6 @@ class Tally:
     def add(self, other: Tally) -> None:
         self.matched += other.matched
         self.total += other.total
-
-    def as_dict(self) -> dict[str, int]:
-        return {"matched": self.matched, "total": self.total}
 
 
 @dataclass
@@ -118,7 +120,7 @@ class Report:
     def add(self, other: Report) -> None:
         """Count what another report counts, too."""
         self.files += other.files
-        for name in ("catalog", "registrations", "routes", "verdicts", "texts", "statements"):
+        for name in COUNTED:
             getattr(self, name).add(getattr(other, name))
         for place, tally in other.variants.items():
             self.variants.setdefault(place, Tally()).add(tally)
@@ -141,32 +143,15 @@ class Report:
         protocols = {}
         for protocol, variants in self.protocols().items():
             total = Tally(sum(t.matched for t in variants.values()), sum(t.total for t in variants.values()))
-            protocols[protocol] = total.as_dict() | {"variants": {name: t.as_dict() for name, t in variants.items()}}
+            protocols[protocol] = asdict(total) | {"variants": {name: asdict(t) for name, t in variants.items()}}
         return {
             "ok": self.ok,
             "files": self.files,
-            **self.total.as_dict(),
-            "catalog": self.catalog.as_dict(),
-            "registrations": self.registrations.as_dict(),
-            "routes": self.routes.as_dict(),
-            "statements": self.statements.as_dict(),
-            "verdicts": self.verdicts.as_dict(),
-            "texts": self.texts.as_dict(),
+            **asdict(self.total),
+            **{name: asdict(getattr(self, name)) for name in COUNTED},
             "protocols": protocols,
-            "left_out": [
-                {"what": what, "variants": left.variants, "events": left.events} for what, left in self.left_out.items()
-            ],
-            "mismatches": [
-                {
-                    "case": each.case,
-                    "variant": each.variant,
-                    "protocol": each.protocol,
-                    "event": each.event,
-                    "what": each.what,
-                    "detail": each.detail,
-                }
-                for each in self.mismatches
-            ],
+            "left_out": [{"what": what, **asdict(left)} for what, left in self.left_out.items()],
+            "mismatches": list(map(asdict, self.mismatches)),
         }
 
 

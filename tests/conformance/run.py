@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Sequence as Many
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -71,15 +71,13 @@ def run_conformance(
     protocol: str | None = None,
     release: str | Release | None = None,
     dump: IO[str] | None = None,
-    progress: Callable[[list[Path]], Iterable[Path]] = iter,
     jobs: int = 1,
 ) -> Report:
     """Run all vectors under ``paths``.
 
     ``protocol``: only variants of this one. ``release``: the lineage of the files (see :func:`read_case`). ``dump``: a
-    text stream for the messages. ``progress``: shows how many of the files are done, and yields them. ``jobs``: the
-    number of processes. Raises :class:`VectorError` for a path without vectors, :class:`ConfigError` for a protocol
-    that is not written and for a release that is none.
+    text stream for the messages. ``jobs``: the number of processes. Raises :class:`VectorError` for a path without
+    vectors, :class:`ConfigError` for a protocol that is not written and for a release that is none.
     """
     lineage = None if release is None else Release.parse(release)
     only = None if protocol is None else parse_protocol_name(protocol)
@@ -91,7 +89,7 @@ def run_conformance(
         if jobs > 1:
             pool = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn")))
             results = pool.map(check, files)
-        for _, (part, lines) in zip(progress(files), results, strict=True):
+        for part, lines in results:
             report.add(part)
             if dump is not None:
                 dump.write(lines)
@@ -199,6 +197,8 @@ class _Run:
             detail = f"the library crashed: {outcome.error}"
         elif variant.config_error is None and variant.expected is not None:
             detail = f"the library refuses this configuration: {outcome.error}"
+        elif variant.config_error not in (None, outcome.error):
+            detail = f"refused otherwise: got {outcome.error!r}, expected {variant.config_error!r}"
         self._check(case, variant, protocol, None, detail)
         if self._dump is not None:
             self._dump.refused(case.name, variant.id, outcome.error or "")

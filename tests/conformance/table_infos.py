@@ -1,4 +1,4 @@
-"""``TableInfo`` to and from a plain dict, in the shape of the golden vectors' ``table_info``.
+"""``TableInfo`` as a plain dict, in the shape of the golden vectors' ``table_info``.
 
 The shape (``tests/vectors``): empty lists of flags and labels are null; ``default``, ``comment`` and ``generated`` are
 absent if there is none; a default that is not UTF-8 is ``{"base64": ...}``. It has no index ids (the order is TiDB's
@@ -8,16 +8,13 @@ and replaces them), no partitions, no table comment and no ON UPDATE flag.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from typing import Any
 
-from ticdc_emit.schema.indexes import HIDDEN_PREFIX
 from ticdc_emit.schema.model import Column, Index, TableInfo, sql_type, type_desc
-from ticdc_emit.sql.types import ColumnFlag, MySQLType
+from ticdc_emit.sql.types import ColumnFlag
 
 __all__ = [
     "FLAGS",
-    "table_info_from_dict",
     "table_info_to_dict",
 ]
 
@@ -84,68 +81,3 @@ def _default_to_dict(default: str | bytes) -> str | dict[str, str]:
         return default.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(default).decode("ascii")}
-
-
-_FLAG_OF_NAME = dict(FLAGS)
-
-
-def table_info_from_dict(data: Mapping[str, Any]) -> TableInfo:
-    """Build a ``TableInfo`` from the vectors' shape; index ids are their position, from 1."""
-    columns = tuple(_column_from_dict(column) for column in data["columns"] or ())
-    indexes = data.get("indexes") or ()
-    return TableInfo(
-        schema=data["schema"],
-        name=data["table"],
-        id=data["table_id"],
-        columns=columns,
-        indexes=tuple(_index_from_dict(index, position) for position, index in enumerate(indexes, start=1)),
-        charset=data["charset"],
-        collate=data["collate"],
-        version=data["version"],
-        update_ts=data["update_ts"],
-        pk_is_handle=data["pk_is_handle"],
-        common_handle=data["common_handle"],
-        is_view=bool(columns) and all(column.type is MySQLType.UNSPECIFIED for column in columns),
-    )
-
-
-def _column_from_dict(data: Mapping[str, Any]) -> Column:
-    """Build a ``Column`` from one entry of ``columns``; the names of the types follow from the rest."""
-    flags = ColumnFlag.NONE
-    for name in data["flags"] or ():
-        flags |= _FLAG_OF_NAME[name]
-    return Column(
-        id=data["id"],
-        name=data["name"],
-        type=MySQLType(data["mysql_type"]),
-        flen=data["flen"],
-        decimal=data["decimal"],
-        charset=data["charset"],
-        collate=data["collate"],
-        flags=flags,
-        elems=tuple(data["elems"] or ()),
-        default=_default_from_dict(data.get("default"), MySQLType(data["mysql_type"])),
-        comment=data.get("comment", ""),
-        generated=data.get("generated"),
-        hidden=data["name"].startswith(HIDDEN_PREFIX) and data.get("generated") == "virtual",
-    )
-
-
-def _index_from_dict(data: Mapping[str, Any], index_id: int) -> Index:
-    """Build an ``Index`` from one entry of ``indexes``."""
-    return Index(
-        id=index_id,
-        name=data["name"],
-        columns=tuple(data["columns"]),
-        unique=data["unique"],
-        primary=data["primary"],
-    )
-
-
-def _default_from_dict(default: Any, kind: MySQLType) -> str | bytes | None:
-    if default is None:
-        return None
-    if isinstance(default, Mapping):
-        return base64.b64decode(default["base64"])
-    # only BIT keeps its default as raw bytes (TiDB: DefaultValueBit); everything else is text.
-    return str(default).encode() if kind is MySQLType.BIT else str(default)

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from column_samples import COLUMNS, over_garbage
-from conformance.table_infos import table_info_from_dict
-from vector_files import load_vector, vector_names
+from conformance.history import CaseHistory
+from conformance.vectors import read_case
+from vector_files import vector_names, vector_path
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.checksum import row_crc
@@ -36,24 +37,18 @@ def _one(name: str, values: pa.Array, zone: str = "UTC") -> list[int]:
 
 # --- what TiDB computed -----------------------------------------------------------------------------------------------
 
-_Row = tuple[TableInfo, str, dict[str, Any], int]
 
-
-def _recorded_rows(name: str) -> Iterator[_Row]:
+def _recorded_rows(name: str) -> Iterator[tuple[TableInfo, str, dict[str, Any], int]]:
     """Yield the images of every row whose checksum follows from its values."""
-    case = load_vector(name)
-    tables: dict[tuple[str, str], TableInfo] = {}
-    for event in case.get("events") or ():
-        if event["kind"] == "ddl" and event.get("table_info"):
-            tables[event["schema"], event["table"]] = table_info_from_dict(event["table_info"])
-        for row in [event] if event["kind"] == "row" else event.get("rows") or ():
-            checksum = row.get("checksum")
-            if not checksum or checksum["corrupted"]:
-                continue
-            info = tables[event["schema"], event["table"]]
-            for image, number in (("after", "current"), ("before", "previous")):
-                if row[image] is not None:
-                    yield info, case["timezone"], row[image], checksum[number]
+    case = read_case(vector_path(name))
+    rows = [(event, row) for event in case.events for row in event.get("rows") or [event]]
+    checked = [(event, row) for event, row in rows if row.get("checksum") and not row["checksum"]["corrupted"]]
+    history = CaseHistory(case) if checked else None
+    for event, row in checked:
+        info = history.version(event["schema"], event["table"], event["commit_ts"])  # type: ignore[union-attr]
+        for image, number in (("after", "current"), ("before", "previous")):
+            if row[image] is not None:
+                yield info, case.time_zone, row[image], row["checksum"][number]
 
 
 def _cell(value: Any) -> pa.Array:
