@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-__all__ = ["canal_message", "escape", "fixed_float", "json_document", "moment_text", "promoted", "time_text"]
+__all__ = ["escape", "fixed_float", "json_document", "moment_text", "time_text"]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
@@ -87,48 +87,3 @@ def json_document(value: Any) -> str:
         text = fixed_float(value, single=False)
         return text if "." in text else text + ".0"
     return json.dumps(value)
-
-
-def promoted(base: int, kind: str, value: int | None) -> int:
-    """Return the Java type of an unsigned integer."""
-    limit, larger = {
-        "tinyint": (127, 5), "smallint": (32767, 4), "mediumint": (1 << 24, 4), "int": ((1 << 31) - 1, -5),
-        "bigint": ((1 << 63) - 1, 3),
-    }[kind]  # fmt: skip
-    return larger if value is not None and value > limit else base
-
-
-def canal_message(
-    schema: str,
-    table: str,
-    primary_key: list[str],
-    kind: str,
-    commit_ts: int,
-    build_ms: int,
-    types: dict[str, tuple[int, str]],
-    old: list[tuple[str, str | bytes | None]] | None,
-    data: list[tuple[str, str | bytes | None]],
-    extension: bool,
-    empty: str = "{}",
-) -> str:
-    """Return one Canal-JSON row message; ``types`` maps a column to its Java type and MySQL type name."""
-
-    def quoted(text: str) -> str:
-        return f'"{escape(text, "easyjson")}"'
-
-    def image(columns: list[tuple[str, str | bytes | None]]) -> str:
-        items = []
-        for name, value in columns:
-            text = value.decode("latin-1") if isinstance(value, bytes) else value
-            items.append(f"{quoted(name)}:{'null' if text is None else quoted(text)}")
-        return "[{" + ",".join(items) + "}]"
-
-    shown = [name for name, _ in data]
-    sql_types = "{" + ",".join(f"{quoted(name)}:{types[name][0]}" for name in shown) + "}" if shown else "null"
-    mysql_types = "{" + ",".join(f"{quoted(name)}:{quoted(types[name][1])}" for name in shown) + "}"
-    message = f'{{"id":0,"database":{quoted(schema)},"table":{quoted(table)},'
-    message += f'"pkNames":[{",".join(map(quoted, primary_key))}],"isDdl":false,"type":"{kind}",'
-    message += f'"es":{commit_ts >> 18},"ts":{build_ms},"sql":"","sqlType":{sql_types},'
-    message += f'"mysqlType":{mysql_types if shown else empty},'
-    message += f'"old":{"null" if old is None else image(old)},"data":{image(data)}'
-    return message + (f',"_tidb":{{"commitTs":{commit_ts}}}' if extension else "") + "}"

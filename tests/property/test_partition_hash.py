@@ -22,8 +22,12 @@ from ticdc_emit.schema.catalog import Catalog
 def value_text(kind: Kind, value: Any, zone: str) -> bytes:
     """A value as TiCDC's dispatchers hash it."""
     plain = kind.plain(value, zone)
-    if kind.sql.startswith(("enum", "set")):
-        return b"%d" % int.from_bytes(kind.checksum_bytes(value), "little")
+    if kind.sql.startswith("enum"):
+        return b"%d" % (1 + kind.labels.index(value))
+    if kind.labels:
+        return b"%d" % sum(1 << kind.labels.index(label) for label in value.split(",") if label)
+    if isinstance(plain, list):
+        return f"[{','.join(fixed_float(number, True) for number in plain)}]".encode()
     if isinstance(plain, bytes):
         return plain
     return (fixed_float(plain, kind.sql == "float") if isinstance(plain, float) else str(plain)).encode()

@@ -1,4 +1,4 @@
-"""Small batches of many tables that are encoded together have the messages that each has alone.
+"""Rows, and small batches of many tables, that are encoded together have the messages that each has alone.
 
 Random tables (each twice, by two names, so that columns of one kind meet), random rows, inserts, updates and deletes
 mixed, every protocol. The same of tables alike that are encoded as one.
@@ -112,6 +112,8 @@ def test_together_is_as_alone(uri: str, tables: list[RandomTable]) -> None:
     expected = alone(plan, batches)
     assert outcome(plan, batches) == expected
     if isinstance(expected, list):
+        rows, planned = batches[0]
+        assert [messages(plan, [(rows.slice(at, 1), planned)])[0][0] for at in range(rows.num_rows)] == expected[0]
         for place in range(0, len(batches), 2):
             assert of_twins(plan, batches[place : place + 2]) == expected[place : place + 2]
 
