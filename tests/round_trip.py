@@ -30,8 +30,7 @@ from hypothesis import strategies as st
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Protocol
 from ticdc_emit.config.switches import DebeziumSwitches, Defect
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
-from ticdc_emit.consume.storage_checks import folder_findings
-from ticdc_emit.consume.storage_folder import FolderReader
+from ticdc_emit.consume.storage_folder import FolderReader, folder_findings
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.database.tables import Rows, Tables
 from ticdc_emit.delivery.storage_files import MemoryFilesSink

@@ -46,7 +46,8 @@ from ticdc_emit.pipeline.encode.messages import encode_rows, targets_of
 from ticdc_emit.pipeline.plan.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan.registration import Registrar, needed_by
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan, make_plan, topics_of
-from ticdc_emit.registry.base import MemoryRegistry, confluent_schema
+from ticdc_emit.registry.base import MemoryRegistry
+from ticdc_emit.registry.headers import confluent_schema
 from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.events import DdlEvent

@@ -27,8 +27,7 @@ from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document, protocol_parameters, spec_of
 from ticdc_emit.config.secrets import printable
 from ticdc_emit.consume.readers import guess_protocol
-from ticdc_emit.consume.storage_checks import folder_findings
-from ticdc_emit.consume.storage_folder import FolderReader
+from ticdc_emit.consume.storage_folder import FolderReader, folder_findings
 from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.claims import ClaimStore

@@ -206,7 +206,6 @@ def _convert(column: Column, value: Value, count: int, how: Rendering, rules: Sq
 
 
 def _keeps_text(column: Column, value: Value) -> bool:
-    """Whether the column holds the text as it is, as far as its length does not matter."""
     is_same = column.type in STRING_TYPES and column.is_binary == value.is_binary
     is_varchar = column.type is not MySQLType.STRING and column.charset in ("utf8mb4", "binary")
     return is_same and is_varchar and column.type in BLOB_TYPES and not value.is_literal
@@ -281,7 +280,6 @@ def _unknown(column: Column, value: Value) -> NotExactError:
 
 
 def _string(value: Value, item: Any) -> str:
-    """Return an item of a TEXT as text; bytes are UTF-8 text to a number or date."""
     try:
         return item.decode() if isinstance(item, bytes) else str(item)
     except UnicodeDecodeError:
@@ -346,7 +344,6 @@ def _whole(column: Column, value: Value, rules: SqlRules, item: Any) -> int:
 
 
 def _number(column: Column, what: str, rules: SqlRules, item: Any) -> Decimal:
-    """Return the number of a text; INSERT and UPDATE fail with different errors if it is not one."""
     try:
         number = number_of(item if isinstance(item, str) else item.decode())
     except (ValueError, UnicodeDecodeError):
@@ -509,7 +506,6 @@ def _label(column: Column, value: Value, item: Any) -> str:
 
 
 def _of_json(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str | bytes | None:
-    """Convert a document: a number, TRUE or FALSE, or a text is like one that is not in JSON."""
     document = json.loads(item)
     for kind, python_type in ((Kind.INT, int), (Kind.REAL, float), (Kind.TEXT, str)):
         if isinstance(document, python_type):

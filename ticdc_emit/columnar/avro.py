@@ -112,7 +112,6 @@ def _spread(numbers: Words, size: int) -> npt.NDArray[Any]:
 
 @lru_cache(maxsize=8)
 def _more(size: int) -> npt.NDArray[Any]:
-    """Return for each length the continuation bits of the bytes of one word."""
     masks = [int.from_bytes(b"\x80" * min(length - 1, size), "little") if length else 0 for length in range(11)]
     return np.array(masks, f"<u{size}")
 
@@ -231,9 +230,6 @@ def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
 
 
 def _empty_for_null(text: pa.Array, size: int) -> pa.Array:
-    """Return the texts, of which those that are not null have ``size`` bytes, without nulls where these have none: what
-    puts them together need not look for nulls then.
-    """
     if not text.null_count:
         return text
     parts = text_buffers(text)
@@ -267,7 +263,6 @@ def choice_pieces(codes: pa.Array, texts: Sequence[bytes], union: Union | None) 
 
 
 def _choices(codes: pa.Array, forms: Sequence[bytes], union: Union | None) -> list[Piece]:
-    """Return values from a few byte strings: row i is ``forms[codes[i]]``."""
     led = [(b"" if union is None else union.lead) + form for form in forms]
     if codes.null_count == 0:
         return chosen(np.asarray(codes), led or [b""])
@@ -332,7 +327,6 @@ def little_endian_pieces(values: pa.Array, width: int, union: Union | None = Non
 
 
 def _big_endian(numbers: npt.NDArray[np.uint64], size: Lengths, union: Union | None, valid: Mask | None) -> list[Piece]:
-    """Return the length and the lowest ``size`` bytes of numbers, most significant first."""
     shift = np.uint64(64) - np.asarray(size, np.uint64) * np.uint64(8)
     data = (numbers << shift).byteswap()
     if isinstance(size, int) and valid is None:

@@ -264,7 +264,6 @@ def _of_byte(byte: int) -> str:
 
 
 def _of_character(code: int) -> bytes:
-    """Return a character of several bytes; of one that is not printed, the backslash is escaped for JSON."""
     if _is_printed(code):
         return chr(code).encode()
     return b"\\\\u%04x" % code if code < _BMP_END else b"\\\\U%08x" % code

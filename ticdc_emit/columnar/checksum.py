@@ -65,7 +65,6 @@ def _fixed(values: pa.Array, width: int) -> pa.Array:
 
 
 def _words32(numbers: npt.NDArray[np.int32], like: pa.Array) -> pa.Array:
-    """Return numbers as four bytes each, null where ``like`` is."""
     return _fixed(pa.array(numbers, pa.int32(), mask=null_mask(like)), 4)
 
 

@@ -99,7 +99,6 @@ def _has_zero_part(texts: pa.Array) -> bool:
 
 
 def _has_zeros(texts: pa.Array, *pairs: tuple[int, int]) -> bool:
-    """Whether any text has the digit 0 at both places of a pair. All texts have the same width; nulls have no bytes."""
     if len(texts) <= FEW:
         return any(text[first : second + 1] == "00" for text in texts.to_pylist() if text for first, second in pairs)
     parts = text_buffers(texts)
@@ -147,7 +146,6 @@ def _micros(text: str) -> int:
 
 
 def _number(rows: npt.NDArray[np.uint8], start: int, digits: int) -> npt.NDArray[np.int64]:
-    """Return the number in the ``digits`` bytes of each row from ``start`` on."""
     number = rows[:, start] - np.uint8(_ZERO)
     if digits > 2:  # which a byte does not hold
         number = number.astype(np.int64)
@@ -236,7 +234,6 @@ def tso_ms_text(column: Column, stamps: pa.Array) -> pa.Array:
 
 
 def _by_runs(stamps: pa.Array, show: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return what ``show`` makes of TSOs, made once for equal neighbours where that pays."""
     numbers = stamps.to_numpy()
     if len(numbers) < 2:
         return show(stamps)

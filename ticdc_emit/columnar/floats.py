@@ -115,8 +115,6 @@ def _as_double(array: pa.Array) -> pa.Array:
 
 
 def _by_row(items: list[str | None]) -> pa.Array:
-    """Parse one by one, to report row numbers in the error (and to allow blanks around a number)."""
-
     def read(item: str) -> float:
         if not _NUMBER_TEXT.fullmatch(item.strip()):
             raise ValueError(f"{shown(item)} is not a number")
@@ -228,11 +226,6 @@ def _shortest_text(
     fixed_below: float | None = None,
     before: bytes = b"",
 ) -> pa.Array:
-    """Return the shortest text of ``float32``/``float64`` values, ``before`` before each; nulls stay null.
-
-    ``printed``: makes that of a number that is very small or large (below 1e-4, from ``fixed_below`` on), as some of
-    them are. ``fixed_below``: by default the first number that orjson may print with an exponent.
-    """
     numbers = np.ascontiguousarray(_numbers(values))
     text = printed_numbers(numbers, values, before)
     size = np.abs(numbers)
@@ -277,7 +270,6 @@ def printed_numbers(numbers: Numbers, like: pa.Array, before: bytes = b"") -> pa
 
 
 def _without_zeros(raw: bytes) -> bytes:
-    """Return floats that are printed with a comma behind each, without the ``.0`` of whole ones."""
     if len(raw) < _SEARCHED_BYTES:
         return raw.replace(b".0,", b",")
     data = np.frombuffer(raw, np.uint8)

@@ -44,7 +44,6 @@ def accept_integer(column: Column, array: pa.Array) -> pa.Array:
 
 
 def _always_within(kind: pa.DataType, low: int, high: int) -> bool:
-    """Return whether no number of an Arrow type is outside the bounds."""
     if pa.types.is_signed_integer(kind):
         half = 1 << kind.bit_width - 1
         return bool(low <= -half and half - 1 <= high)
@@ -157,8 +156,6 @@ def _from_text(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) ->
 
 
 def _by_row(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) -> pa.Array:
-    """Parse one by one, to report row numbers in the error (and to allow forms such as ``+5`` or ``5.0``)."""
-
     def read(text: str) -> int:
         whole, _, fraction = text.strip().partition(".")
         digits = whole.lstrip("+-")

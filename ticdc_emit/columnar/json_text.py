@@ -80,7 +80,6 @@ def _canonical(text: str, doubles: Doubles) -> str:
 def _proven(
     offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], shapes: pa.Array, doubles: Doubles
 ) -> npt.NDArray[np.bool_]:
-    """Return which rows have a canonical shape and no zero where their shape forbids one."""
     kinds = np.asarray(shapes.indices.fill_null(0))
     places = [_nonzero_places(shape, doubles) for shape in shapes.dictionary.to_pylist()]
     width = max((len(each) for each in places if each is not None), default=0)

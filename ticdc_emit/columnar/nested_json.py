@@ -91,7 +91,6 @@ _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_b
 
 
 def _with_leaves(kind: pa.DataType, leaf: Callable[[pa.DataType, bool], pa.DataType]) -> pa.DataType:
-    """Return a nested type with other leaves; ``leaf`` gets a type, and whether it is that of a map's keys."""
     if pa.types.is_struct(kind):
         names = [field.name for field in kind]
         if len(set(names)) < len(names):

@@ -191,7 +191,6 @@ def _cell_of(value: bytes) -> PackedField:
 
 
 def _exact(cell: PackedField) -> Iterator[PackedField]:
-    """Split a cell of constant length into cells that are used completely."""
     if cell.is_whole:
         yield cell
         return
@@ -229,7 +228,6 @@ def _squeezed(cells: Sequence[PackedField], count: int) -> pa.Array:
 
 
 def _side_by_side(columns: Sequence[npt.NDArray[Any]], count: int) -> npt.NDArray[np.void]:
-    """Return the elements of each row as one; a single element serves all rows."""
     width = sum(column.itemsize for column in columns)
     kind = np.dtype((np.void, width))
     if len(columns) == 1 and columns[0].size == count:
@@ -250,14 +248,12 @@ def _overlapping(rows: npt.NDArray[np.void], offsets: npt.NDArray[np.int32]) -> 
 
 
 def _field(rows: npt.NDArray[np.uint8], kind: np.dtype[Any], place: int, count: int, width: int) -> npt.NDArray[Any]:
-    """Return the elements at byte ``place`` of rows of ``width`` bytes."""
     elements: npt.NDArray[Any] = np.ndarray((count,), kind, rows.data, place, (width,))
     return elements
 
 
 @lru_cache(maxsize=64)
 def _kept(width: int) -> npt.NDArray[Any]:
-    """Return for each length the mask of an element's used bytes."""
     kind = f"<u{width}" if width in WORDS else f"V{width}"
     rows = np.tri(width + 1, width, -1, np.uint8)
     return np.frombuffer(rows.tobytes(), kind)

@@ -75,7 +75,6 @@ class ColumnBatcher:
         return added
 
     def _kind(self, column: Column, array: pa.Array) -> _Kind | None:
-        """Return the kind of an array, ``None`` for an Arrow type whose arrays cannot be concatenated."""
         kinds = self._kinds.setdefault(id(column), [])
         for kind in kinds:
             if kind.last is array or array.type == kind.arrow_type:  # to compare types takes longer

@@ -53,7 +53,6 @@ def _refuse_longer(lengths: npt.NDArray[np.int32], limit: int, unit: str) -> Non
 
 
 def _characters(text: pa.Array, *, are_valid: bool) -> npt.NDArray[np.int32]:
-    """Return the lengths in characters; a byte that is not UTF-8 counts as one."""
     if are_valid:
         return np.asarray(pc.utf8_length(text).fill_null(0))
     elements = text.view(pa.binary()).to_pylist()

@@ -62,7 +62,6 @@ def _layout_bounds(layout: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.u
 
 
 def _checked_text(text: pa.Array, layout: str, read: Callable[[str], str]) -> pa.Array:
-    """Return ``text`` if every row has the layout and lies in the calendar; rewrite the other rows one by one."""
     if pa.types.is_binary(text.type):
         raise TypeError("binary is not a time")
 
@@ -211,7 +210,6 @@ def accept_datetime(column: Column, array: pa.Array, zone: str) -> pa.Array:
 
 @lru_cache(maxsize=32)
 def _timestamp_bounds(zone: str) -> tuple[str, str]:
-    """Return the first and last TIMESTAMP as ``zone`` shows them (in UTC: 1970-01-01 00:00:01, 2038-01-19 03:14:07)."""
     instants = pa.array([1, (1 << 31) - 1], pa.timestamp("s", tz="UTC"))
     first, last = _wall_clock(instants, zone).cast(pa.string()).to_pylist()
     return first, f"{last}.999999"
@@ -391,7 +389,6 @@ def in_utc(column: Column, texts: pa.Array, zone: str) -> pa.Array:
 
 
 def _offset_at(instants: Seconds, zone: str) -> Seconds:
-    """Return the zone's distance from UTC in seconds at each instant (seconds since the epoch)."""
     since, offsets = _transitions(zone)
     offsets_then: Seconds = offsets[np.searchsorted(since, instants, side="right") - 1]
     return offsets_then
@@ -399,10 +396,7 @@ def _offset_at(instants: Seconds, zone: str) -> Seconds:
 
 @lru_cache(maxsize=32)
 def _transitions(zone: str) -> tuple[Seconds, Seconds]:
-    """Return the offsets and the instants from which each applies, for the years of TIMESTAMP.
-
-    It looks at every day and bisects where the offset changes: no zone has changed twice within a day.
-    """
+    # every day is looked at, and bisected where the offset changes: no zone has changed twice within a day
     place, epoch = ZoneInfo(zone), dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
     def offset(at: int) -> int:

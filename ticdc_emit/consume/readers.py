@@ -15,7 +15,7 @@ from types import ModuleType
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocols import WRITTEN, Protocol
-from ticdc_emit.consume.storage_folder import StoredEvents
+from ticdc_emit.consume.stored_events import StoredEvents
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, Recognizer

@@ -206,7 +206,6 @@ class ReferenceConsumer:
                 self._apply_ddl(event, stamp)
 
     def _apply_ddl(self, event: DdlEvent, commit: int | None, *, may_wait: bool = False) -> None:
-        """Apply a statement, then the rows that waited for one. ``may_wait``: another topic's may come first."""
         try:
             self._tables.ddl(event, commit)
         except SchemaError:

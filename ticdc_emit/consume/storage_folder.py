@@ -10,94 +10,51 @@ folder:
 - ``metadata``: the checkpoint, after what was there when it was read;
 - the path of another file: one that cannot be read from there on.
 
-:class:`StoredEvents` makes events of them, so the reference consumer, ``tail`` and the invariants take such messages
-like any others. It names the fields of CSV by the schema file of their folder.
+Events are made of them in ``stored_events.py``, so the reference consumer, ``tail`` and the invariants take such
+messages like any others.
 
 Index files say which files with rows there are. What is newer than the checkpoint is left for later; a file that an
 index names and that is not there yet, too. Schema files whose checksum is not that in their name are refused. Source:
 ``cmd/storage-consumer`` of pingcap/tiflow and pingcap/ticdc, ``CompareDMLPathKey`` of pingcap/ticdc's
 ``pkg/cloudstorage/path_key.go``.
+
+:func:`folder_findings` checks the files as a whole, also what is newer than the checkpoint. What is in a file is
+checked when it is read (``invariants.py``).
+
+- ``file-numbers``: an index file names the newest file with rows beside it, and all numbers below it exist. TiCDC
+  counts from 1 in each folder. Older releases write the index first, so while a changefeed writes, or after a crash,
+  an index may name a file that does not exist; newer ones write it last, so a file may be newer than its index.
+- ``schema-files``: a folder with rows has the schema file of its version, without which CSV has no columns.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Container, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count, groupby
+from itertools import count, groupby, islice
 from operator import attrgetter
-from typing import NamedTuple
 
-from ticdc_emit.config import ChangefeedConfig, Protocol
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.consume.invariants import Finding
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.stored_events import RowsFolder, checkpoint_of
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, DeliveryError
-from ticdc_emit.protocols.consumer_tables import Lookup, Tables
+from ticdc_emit.hints import counted
 from ticdc_emit.protocols.decoder import EventReader
-from ticdc_emit.protocols.events import (
-    BootstrapEvent,
-    DdlEvent,
-    DecodeError,
-    Event,
-    Image,
-    RowEvent,
-    WatermarkEvent,
-    as_decode_error,
-    document,
-    member,
-)
-from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.sql.types import LABEL_TYPES
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.storage.files import EXTENSIONS
 from ticdc_emit.storage.folder import Folder
 from ticdc_emit.storage.paths import METADATA, FileNames, SchemaFile, joined, table_folder
-from ticdc_emit.storage.table_definitions import checksum_of, table_of
 
-_TSO = re.compile(r"(?P<table>.+)/(?P<version>\d{10,})(?P<inner>(?:/[^/]+){0,2})")
-"""A TSO of our days has more digits than the id of a partition, so it is the last name of so many digits."""
 _INDEX = re.compile(r"(?P<folder>.+)/meta/CDC(?:_(?P<dispatcher>\d+))?\.index")
-_ROW = re.compile(r"(?P<folder>.+)/CDC[^/]*@\d+")
 _DIGITS = re.compile(r"(\d+)\.[a-z]+$")
-_MOST_BELOW_TABLE = 3
 _SCHEMA_FILE = -1
 """Where TiCDC sorts a schema file among the partitions of its version."""
-
-
-class RowsFolder(NamedTuple):
-    """A folder of rows. ``table``: the folder of the table; ``inner``: those of partition and date below the version,
-    with a slash before each.
-    """
-
-    table: str
-    version: int
-    inner: str
-
-    @classmethod
-    def parse(cls, path: str, tables: Container[str]) -> RowsFolder | None:
-        """Return what a path says; ``None`` if it has no version.
-
-        ``tables``: the folders of tables that have schema files. Below another folder a version is only found if it is
-        a TSO of our days.
-        """
-        names = path.split("/")
-        for below in range(1, min(_MOST_BELOW_TABLE, len(names) - 1) + 1):
-            table, version = "/".join(names[:-below]), names[-below]
-            if table in tables and version.isdecimal():
-                return cls(table, int(version), path[len(table) + 1 + len(version) :])
-        found = _TSO.fullmatch(path)
-        return None if found is None else cls(found["table"], int(found["version"]), found["inner"])
-
-    def partition_and_date(self, *, dated: bool) -> tuple[int, str]:
-        """Return the id of the partition, 0 without one, and the date, "" without one.
-
-        ``dated``: whether the changefeed has folders of dates.
-        """
-        names = self.inner.split("/")[1:]
-        date = names.pop() if dated and names else ""
-        return int(names[0]) if names and names[0].isdecimal() else 0, date
 
 
 @dataclass(frozen=True)
@@ -195,8 +152,6 @@ class FolderReader:
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for a sink URI that is not one of a storage sink.
         """
-        from ticdc_emit.consume.readers import reader_for  # which needs this module
-
         if config.storage is None:
             raise ConfigError(
                 "the sink URI is not one of a storage sink", remedy="Give file://, s3:// ...", option="sink-uri"
@@ -211,7 +166,7 @@ class FolderReader:
         :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
         """
         metadata = self._metadata()
-        return _checkpoint(metadata) if metadata else None
+        return checkpoint_of(metadata) if metadata else None
 
     def read(self, *, newest: int | None = None) -> Iterator[Message]:
         """Yield what was not read before. ``newest``: at most so many rows and statements of each table, the last ones;
@@ -241,12 +196,11 @@ class FolderReader:
                 yield Message(place.table, 0, 0, place.path.encode(), self._folder.read(place.path))
 
     def _metadata(self) -> bytes:
-        """Return the file of the checkpoint; nothing before the first one is written."""
         return self._folder.read(METADATA) if self._folder.exists(METADATA) else b""
 
     def _places(self, metadata: bytes) -> list[_Place]:
         try:
-            checkpoint = _checkpoint(metadata) if metadata else None
+            checkpoint = checkpoint_of(metadata) if metadata else None
         except DecodeError:
             checkpoint = None  # the message of the file says it
         paths = list(self._folder.files(""))
@@ -293,14 +247,14 @@ class FolderReader:
         for number in sorted(each for each in present if done < each <= newest):
             yield _File(index.rows.table, joined(index.folder, names.name(number)), index.path, number)
 
-    def _newest(self, files: Sequence[_File], count: int) -> Iterator[Message]:
+    def _newest(self, files: Sequence[_File], most: int) -> Iterator[Message]:
         kept: deque[Message] = deque()
         for each in reversed(files):
-            if len(kept) < count:
+            if len(kept) < most:
                 kept.extendleft(reversed(list(self._messages(each))))
             else:
                 self._pass(each, b"")
-        yield from [*kept][max(len(kept) - count, 0) :]
+        yield from [*kept][max(len(kept) - most, 0) :]
 
     def _messages(self, file: _File) -> Iterator[Message]:
         content = self._folder.read(file.path)
@@ -326,104 +280,58 @@ class FolderReader:
         return Message(topic, 0, offset, place.encode(), value)
 
 
-def _checkpoint(metadata: bytes) -> int:
-    return member(document(metadata, METADATA), "checkpoint-ts", int)
+FILE_NUMBERS, SCHEMA_FILES = "file-numbers", "schema-files"
+_MOST_NAMED = 3
 
 
-class StoredEvents(EventReader):
-    """A reader of the messages of :class:`FolderReader`, and of those that the pipeline sends to a storage sink: rows
-    are the protocol's, which ``rows`` reads.
+def folder_findings(config: ChangefeedConfig, folder: Folder) -> Iterator[Finding]:
+    """Yield what is wrong with the files of a changefeed's folder. An index file that names no file is left to readers.
+
+    Raises :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
     """
+    extension = EXTENSIONS[config.codec.protocol.value]
+    paths = sorted(folder.files(""))
+    versions = {(table_folder(path), schema.version) for path in paths if (schema := SchemaFile.parse(path))}
+    tables = {table for table, _ in versions}
+    rows_by_folder: dict[str, set[str]] = {}
+    for path in paths:
+        place, _, name = path.rpartition("/")
+        if name.startswith("CDC") and name.endswith(extension):
+            rows_by_folder.setdefault(place, set()).add(name)
+    for path in paths:
+        index = IndexFile.parse(path, tables)
+        if index is None:
+            continue
+        try:
+            names, newest = index.newest(folder.read(path), extension)
+        except DeliveryError:
+            continue
+        numbers = names.numbers(rows_by_folder.get(index.folder, set()))
+        rows_by_folder.get(index.folder, set()).difference_update(map(names.name, numbers))
+        yield from _of_index(index, names, newest, numbers)
+        if (index.rows.table, index.rows.version) not in versions:
+            text = f"there are rows of version {index.rows.version}, and no schema file of it"
+            yield _finding(SCHEMA_FILES, text, index.rows.table, path)
+    for place, left in rows_by_folder.items():
+        for name in sorted(left):
+            text = "no index file covers the file: readers do not see it"
+            yield _finding(FILE_NUMBERS, text, place, f"{place}/{name}")
 
-    def __init__(self, rows: EventReader, protocol: Protocol) -> None:
-        self._rows = rows
-        self._protocol = protocol
-        self._tables: dict[tuple[str, str, int], TableInfo] = {}
-        self._folders: set[str] = set()
 
-    def read(self, key: bytes | None, value: bytes | None) -> Event:
-        place = (key or b"").decode(errors="replace")
-        if place == METADATA:
-            return WatermarkEvent(_checkpoint(value or b""))
-        (path, *_), (content, *_) = place.split("\0"), (value or b"").split(b"\0")  # a statement may write two
-        named = SchemaFile.parse(path)
-        if named is not None:
-            return self._schema(path, named, content)
-        found = _ROW.fullmatch(place)
-        if found is None and "/" in place:
-            self._refuse(place, value or b"")
-        event = self._rows.read(None, value)
-        rows = None if found is None else RowsFolder.parse(found["folder"], self._folders)
-        if rows is None or not isinstance(event, RowEvent):
-            return event
-        table = self._tables.get((event.schema, event.table, rows.version))
-        return replace(event if table is None else self._rows.named(event, table), schema_version=rows.version)
+def _of_index(index: IndexFile, names: FileNames, newest: int, numbers: set[int]) -> Iterator[Finding]:
+    if newest not in numbers:
+        text = f"the index names {names.name(newest)}, which does not exist"
+        yield _finding(FILE_NUMBERS, text, index.rows.table, index.path)
+    missing = newest - 1 - sum(0 < number < newest for number in numbers)  # a damaged index may name any number
+    if missing > 0:
+        first = islice((number for number in count(1) if number not in numbers), min(missing, _MOST_NAMED))
+        shown = ", ".join(map(names.name, first)) + (", …" if missing > _MOST_NAMED else "")
+        text = f"{counted(missing, 'file')} below the newest one {'is' if missing == 1 else 'are'} missing"
+        yield _finding(FILE_NUMBERS, f"{text}: {shown}", index.rows.table, index.path)
+    for number in sorted(each for each in numbers if each > newest):
+        text = f"the file is newer than {names.name(newest)}, which the index names: readers do not see it"
+        yield _finding(FILE_NUMBERS, text, index.rows.table, f"{index.folder}/{names.name(number)}")
 
-    def _schema(self, path: str, named: SchemaFile, content: bytes) -> Event:
-        self._folders.add(table_folder(path))
-        shown = document(content, "value")
-        if checksum_of(shown) != named.checksum:
-            raise DecodeError("the checksum in the name of a schema file is not that of its columns", path=path)
-        version = member(shown, "TableVersion", int)
-        if version != named.version:
-            raise DecodeError(f"the version in the name of a schema file is not its own, {version}", path=path)
-        schema, name = member(shown, "Schema", str), member(shown, "Table", str)
-        with as_decode_error:
-            table = table_of(shown)
-        if table is not None:
-            self._tables[schema, name, version] = table
-        query = member(shown, "Query", str)
-        if query:
-            return DdlEvent(query, version, schema, name, message=shown)
-        return BootstrapEvent(schema, name, version, message=shown)
 
-    def _refuse(self, path: str, content: bytes) -> None:
-        if path.endswith(".index"):
-            named = content.decode(errors="replace").strip()
-            raise DecodeError(
-                f"the index names {named!r:.100}, which is not a file with rows of {self._protocol}",
-                remedy="Check that the protocol is the changefeed's. If it is, the index file is damaged",
-            )
-        for _ in self._rows.records(content):
-            """Its whole rows came before."""
-
-    def stored_at(self, key: bytes | None) -> str:
-        place = (key or b"").decode(errors="replace")
-        return place if "/" in place or place == METADATA else ""
-
-    def records(self, data: bytes) -> Iterator[bytes]:
-        return self._rows.records(data)
-
-    def learn(self, key: bytes | None, value: bytes | None) -> None:
-        self.read(key, value)
-
-    def knows(self, event: RowEvent) -> bool:
-        return event.schema_version is None or (event.schema, event.table, event.schema_version) in self._tables
-
-    def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
-        shown = self._rows.image(event, image, self._shown(event, image) if table is None else table)
-        assert shown is not None
-        return shown
-
-    def _shown(self, event: RowEvent, image: Image) -> TableInfo | None:
-        """Return the table as its schema file shows it, if that has what the protocol needs."""
-        table = self._tables.get((event.schema, event.table, event.schema_version or 0))
-        if table is None or not image.keys() <= {column.name for column in table.columns}:
-            return None
-        lacks_labels = any(column.type in LABEL_TYPES and not column.elems for column in table.columns)
-        return None if lacks_labels and self._protocol.spec.numbers_labels else table
-
-    def key_names(self, event: RowEvent) -> tuple[str, ...]:
-        names = self._rows.key_names(event)
-        table = self._tables.get((event.schema, event.table, event.schema_version or 0))
-        if names or table is None:
-            return names
-        names = tuple(column.name for column in table.columns if column.is_primary_key)
-        shown = event.after if event.after is not None else event.before or {}
-        return names if shown.keys() >= set(names) else ()  # fields without names
-
-    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        return self._rows.content(event, None, value)
-
-    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
-        return self._rows.make_tables(catalog, zone, lookup)
+def _finding(invariant: str, text: str, table: str, path: str) -> Finding:
+    return Finding(invariant, text, table, 0, stored_at=path)

@@ -168,7 +168,6 @@ class Tail:
         return any(fnmatchcase(line.table, pattern) for pattern in self._tables)
 
     def _learns_earlier_tables(self, event: RowEvent) -> bool:
-        """Let the reader see the schemas of earlier messages if it lacks the row's; return whether it did."""
         if self._earlier is None or self._reader.knows(event):
             return False
         earlier, self._earlier = self._earlier(), None

@@ -28,7 +28,7 @@ from ticdc_emit.consume.invariants import (
     row_key,
 )
 from ticdc_emit.consume.readers import reader_for
-from ticdc_emit.consume.storage_checks import FILE_NUMBERS, SCHEMA_FILES
+from ticdc_emit.consume.storage_folder import FILE_NUMBERS, SCHEMA_FILES
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.events import DecodeError, RowEvent, as_decode_error, kind_of
@@ -161,7 +161,7 @@ class Verifier:
         self.add([Finding(name, text, message.topic, message.partition, message.offset, stored_at=stored_at)])
 
     def add(self, findings: Iterable[Finding]) -> None:
-        """Take findings, also about files (:func:`~ticdc_emit.consume.storage_checks.folder_findings`)."""
+        """Take findings, also about files (:func:`~ticdc_emit.consume.storage_folder.folder_findings`)."""
         for finding in findings:
             self.found[finding.invariant] += 1
             if self.found[finding.invariant] <= self._most:

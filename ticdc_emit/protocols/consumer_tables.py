@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.protocols.events import (
@@ -29,8 +29,13 @@ from ticdc_emit.schema.row_versions import Row, RowConversion
 from ticdc_emit.sql.types import FLOAT_TYPES
 from ticdc_emit.sql.words import to_lower
 
-if TYPE_CHECKING:
-    from ticdc_emit.protocols.decoder import EventReader
+
+class Images(Protocol):
+    """Reads the images of events, as :class:`~ticdc_emit.protocols.decoder.EventReader` does."""
+
+    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None: ...
+
+    def named(self, event: RowEvent, table: TableInfo) -> RowEvent: ...
 
 
 class Carrier(RowConversion):
@@ -199,7 +204,7 @@ class Outcome(Enum):
 class Tables:
     """``catalog``: the tables before the first event; it is changed. ``zone``: the changefeed's."""
 
-    def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
+    def __init__(self, catalog: Catalog, reader: Images, zone: str, lookup: Lookup | None = None) -> None:
         self._catalog = catalog
         self._reader = reader
         self._zone = zone
@@ -369,7 +374,6 @@ class Tables:
         self._tables[name] = table.refilled(info, commit, rows, same_keys=old_key == key)
 
     def _change_partitions(self, event: SchemaEvent, names: set[TableName], commit: int) -> None:
-        """Apply DROP, TRUNCATE or EXCHANGE PARTITION, which would need the partition of each row."""
         if any(name in self._tables and self._tables[name].rows for name in names):
             raise DecodeError(
                 "the messages do not show which rows are in a partition",
@@ -383,7 +387,7 @@ class Tables:
 class LearnedTables(Tables):
     """Tables that rows describe where no DDL has. ``catalog``: those before the first message."""
 
-    def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
+    def __init__(self, catalog: Catalog, reader: Images, zone: str, lookup: Lookup | None = None) -> None:
         super().__init__(catalog, reader, zone, lookup)
         self._newest: dict[TableName, tuple[int, Any]] = {}
 
@@ -400,7 +404,6 @@ class LearnedTables(Tables):
 
 
 def _says_which(event: RowEvent) -> bool:
-    """Return whether a message has the whole previous row; an update without columns has changed none."""
     return event.op == "insert" or (event.before is not None if event.op == "update" else bool(event.before))
 
 

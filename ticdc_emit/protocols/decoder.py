@@ -196,7 +196,6 @@ def decompressor(compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRE
 
 
 def _snappy(data: bytes, limit: int) -> bytes:
-    """Decompress a raw block, which begins with the length of its content."""
     from cramjam import snappy
 
     length = snappy.decompress_raw_len(data)
@@ -208,7 +207,6 @@ def _snappy(data: bytes, limit: int) -> bytes:
 
 
 def _lz4(data: bytes, limit: int) -> bytes:
-    """Decompress a frame of unknown length into memory that is allocated while it is written."""
     from cramjam import DecompressionError, lz4
 
     most = max(_LZ4_EXPANSION * len(data), _SMALLEST_BUFFER)

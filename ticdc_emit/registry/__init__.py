@@ -13,7 +13,6 @@ from ticdc_emit.exports import lazy
 if TYPE_CHECKING:
     from ticdc_emit.registry.base import (
         MemoryRegistry,
-        RegisteredSchema,
         SchemaPost,
         SchemaRegistry,
         SubjectCache,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     )
     from ticdc_emit.registry.confluent import ConfluentRegistry, RegistrationRequest, registration_request
     from ticdc_emit.registry.glue import GlueRegistry
+    from ticdc_emit.registry.headers import RegisteredSchema
     from ticdc_emit.registry.http import RegistryTls
 
 __all__ = [

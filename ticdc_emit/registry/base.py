@@ -1,11 +1,7 @@
 """The interface of schema registries, and a registry in this process.
 
-In: a subject and a schema text. Out: a :class:`RegisteredSchema`: its id, and the first bytes of every message that has
-this schema, in one of two forms (Confluent, AWS Glue). :func:`registry_for` makes the client that a changefeed's
-configuration names; :class:`SubjectCache` asks it once per version of a table.
-
-Source of the forms: ``pkg/sink/codec/avro/confluent_schema_registry.go`` and ``glue_schema_registry.go``
-(getMsgHeader) of pingcap/tiflow.
+In: a subject and a schema text. Out: a :class:`~ticdc_emit.registry.headers.RegisteredSchema`. :func:`registry_for`
+makes the client that a changefeed's configuration names; :class:`SubjectCache` asks it once per version of a table.
 """
 
 from __future__ import annotations
@@ -13,31 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from uuid import UUID
 
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, SharedSubjectError
+from ticdc_emit.registry.headers import RegisteredSchema, confluent_schema
 
 if TYPE_CHECKING:
     from ticdc_emit.config.changefeed import ChangefeedConfig
     from ticdc_emit.registry.http import RegistryTls
-
-
-@dataclass(frozen=True)
-class RegisteredSchema:
-    """``id``: a number (Confluent) or a UUID (AWS Glue); ``header``: the first bytes of every message of the schema."""
-
-    id: int | str
-    header: bytes
-
-
-def confluent_schema(number: int) -> RegisteredSchema:
-    """Return the schema of a Confluent id: a zero byte and the id in four bytes, big-endian."""
-    return RegisteredSchema(number, b"\x00" + number.to_bytes(4, "big"))
-
-
-def glue_schema(version_id: str) -> RegisteredSchema:
-    """Return the schema of an AWS Glue SchemaVersionId: ``03 00`` (no compression) and the 16 bytes of the UUID."""
-    return RegisteredSchema(version_id, b"\x03\x00" + UUID(version_id).bytes)
 
 
 class SchemaRegistry(Protocol):
@@ -135,7 +113,6 @@ class SubjectCache:
 
 
 def _table(schema: str) -> str:
-    """Return the name of a schema's record, which is that of the table."""
     return str(json.loads(schema).get("name"))
 
 

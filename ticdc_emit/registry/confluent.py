@@ -25,7 +25,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.escape import GO_STD, escape_text
 from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SchemaError
-from ticdc_emit.registry.base import RegisteredSchema, confluent_schema
+from ticdc_emit.registry.headers import RegisteredSchema, confluent_schema
 from ticdc_emit.registry.http import ACCEPT, Answer, RegistryAddress, RegistryTls, RegistryTransport
 
 logger = logging.getLogger(__name__)

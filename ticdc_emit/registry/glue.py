@@ -24,7 +24,7 @@ from ticdc_emit.errors import (
     RegistryUnreachableError,
     importing,
 )
-from ticdc_emit.registry.base import RegisteredSchema, glue_schema
+from ticdc_emit.registry.headers import RegisteredSchema, glue_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.consume.storage_checks import folder_findings
+from ticdc_emit.consume.storage_folder import folder_findings
 from ticdc_emit.storage import MemoryFolder
 
 CONFIG = load_changefeed("noop:///?protocol=csv")

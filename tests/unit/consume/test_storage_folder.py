@@ -9,8 +9,7 @@ import pytest
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.consume.readers import reader_for
-from ticdc_emit.consume.storage_checks import folder_findings
-from ticdc_emit.consume.storage_folder import FolderReader
+from ticdc_emit.consume.storage_folder import FolderReader, folder_findings
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink

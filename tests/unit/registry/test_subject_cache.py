@@ -14,12 +14,11 @@ from ticdc_emit.registry.base import (
     MemoryRegistry,
     SchemaPost,
     SubjectCache,
-    confluent_schema,
-    glue_schema,
     registry_for,
 )
 from ticdc_emit.registry.confluent import ConfluentRegistry
 from ticdc_emit.registry.glue import GlueRegistry
+from ticdc_emit.registry.headers import confluent_schema, glue_schema
 from ticdc_emit.registry.http import RegistryAddress, RegistryTls
 
 GLUE = """

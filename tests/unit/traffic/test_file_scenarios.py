@@ -11,7 +11,7 @@ from typing import Any
 import naive_loader as naive
 import pytest
 
-from ticdc_emit.consume.storage_checks import folder_findings
+from ticdc_emit.consume.storage_folder import folder_findings
 from ticdc_emit.errors import ConfigError, UnknownTableError
 from ticdc_emit.storage import MemoryFolder
 from ticdc_emit.traffic.scenarios import Difference, FileScenario, FileScenarioKind, file_scenario, file_scenarios

@@ -42,7 +42,7 @@ from ticdc_emit.protocols.canonical_text import (
     vector,
     word,
 )
-from ticdc_emit.protocols.consumer_tables import LearnedTables, Lookup, Outcome, TableName, TableRows, Tables
+from ticdc_emit.protocols.consumer_tables import Images, LearnedTables, Lookup, Outcome, TableName, TableRows, Tables
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.events import (
     OTHER_SCHEMAS,
@@ -341,7 +341,7 @@ def _control(value: bytes) -> Event:
 class AvroTables(LearnedTables):
     """``catalog``: the tables before the first message; its names replace those of Avro."""
 
-    def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
+    def __init__(self, catalog: Catalog, reader: Images, zone: str, lookup: Lookup | None = None) -> None:
         super().__init__(catalog, reader, zone, lookup)
         self._names = self._shown_names()
         self._arrived = 0

@@ -312,7 +312,6 @@ class AvroRows(RowsWithHeaders):
 
     @cached_property
     def _has_key(self) -> bool:
-        """Whether messages have keys. A key without columns after selectors has no valid schema."""
         fails = self.switches.empty_keys == "failing" and self.table.whole_primary_key
         return bool(key_columns(self.table, self.switches) or fails)
 
@@ -321,7 +320,6 @@ class AvroRows(RowsWithHeaders):
 
     @cached_property
     def _deleted_records(self) -> Defect | None:
-        """How a record of the key fails, where it is the value of a delete."""
         of_key = self._has_key and self.options.avro_enable_watermark and not self._has_value(Op.DELETE)
         return self.switches.deleted_value if of_key and isinstance(self.switches.deleted_value, Defect) else None
 
@@ -345,7 +343,6 @@ class AvroRows(RowsWithHeaders):
 
     @cached_property
     def _fillers(self) -> Mapping[str, bytes]:
-        """What a record of the key has in other columns, by name: their DEFAULT in the schema, if that has one."""
         key = {shown.column.name for shown in self._key}
         others = (shown for shown in self._value if shown.column.name not in key)
         shown_defaults = {shown.column.name: self._filler(shown) for shown in others}
@@ -561,9 +558,6 @@ class AvroRows(RowsWithHeaders):
         return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
 
     def _checksum(self, changes: Changes) -> list[Piece]:
-        """Lay out the checksum of the current or last row; empty, false and 0 if there is none. Of a record of the key
-        it is 0.
-        """
         sums = checksums_of(changes)
         present = sums.present
         last = changes.op is Op.DELETE and self._deleted_records is None

@@ -167,7 +167,6 @@ class CanalJsonReader(RecordReader):
 
 
 def _check_types(members: Mapping[str, Any]) -> None:
-    """Check a row's data about its table: names of the key, types by column; ``null`` means none."""
     if members.get("pkNames") is not None:
         texts(members, "pkNames")
     for name, kind in (("mysqlType", str), ("sqlType", int)):

@@ -152,7 +152,6 @@ class _Members:
 
     @cached_property
     def _sql_type(self) -> tuple[bytes | tuple[Column, Promotion], ...]:
-        """Java types with their names, and the columns whose type depends on the row."""
         if not self.columns:
             return (b"null",)
         parts: list[bytes | tuple[Column, Promotion]] = []
@@ -248,7 +247,6 @@ class CanalJsonRows:
             self._refuse_compared_vectors(changes, defect)
 
     def _refuse_compared_vectors(self, changes: Changes, defect: Defect) -> None:
-        """Refuse updates of a VECTOR that is NULL neither before nor after: Go cannot compare its values."""
         for column in self.table.data_columns:
             if column.type is MySQLType.VECTOR_FLOAT32:
                 filled = pc.and_(changes.old.raw(column).is_valid(), changes.current.raw(column).is_valid())
@@ -272,7 +270,6 @@ class CanalJsonRows:
         return Encoded(join(self._fragments(changes, self._handle_key, marks), len(changes), NULL))
 
     def _fragments(self, changes: Changes, members: _Members, marks: list[Fragment]) -> list[Fragment]:
-        """Lay out messages with ``members``, and with ``marks`` at the end of the extension."""
         laid: list[Fragment] = [changes.constant(lambda encoder: encoder._prefix)]
         laid += [changes.op.value.upper().encode(), b'","es":']
         laid += [changes.commit_ms_text, b',"ts":', changes.build_ms_text, b',"sql":"","sqlType":']
@@ -286,7 +283,6 @@ class CanalJsonRows:
         return [*laid, b"}" + self.options.terminator.encode()]
 
     def _images(self, members: _Members, changes: Changes) -> tuple[list[Fragment], list[Fragment]]:
-        """Lay out ``old`` (null except for updates) and the object of ``data``."""
         data = members.object.laid(changes.current)
         if changes.op is not Op.UPDATE:
             return [b"null"], list(data)
@@ -308,7 +304,6 @@ class CanalJsonRows:
 
 
 def _control(kind: str, names: tuple[str, str], ts: int, build_ts: int, sql: str, tso: Json) -> bytes:
-    """Return a message of no row; ``tso``: its extension, ``None`` for none."""
     members: dict[str, Json] = {
         "id": 0,
         "database": names[0],

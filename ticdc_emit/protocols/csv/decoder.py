@@ -107,9 +107,7 @@ class CsvReader(EventReader):
 
     @cached_property
     def _field(self) -> re.Pattern[bytes]:
-        """One field with what ends it. A delimiter may be the beginning of the terminator, so the longer one is tried
-        first; NULL may contain a delimiter.
-        """
+        # a delimiter may begin the terminator, so the longer one is tried first; NULL may contain a delimiter
         ends = b"|".join(re.escape(end) for end in sorted((self._end, self._delimiter), key=len, reverse=True))
         null = b"%b(?=%b)" % (re.escape(self._null), ends)
         if self._quote:
@@ -193,7 +191,6 @@ class CsvReader(EventReader):
 
 
 def _fault(terminator: str, delimiter: str, quote: str) -> str:
-    """Return why no reader can tell lines apart; "" if they can be told apart."""
     if not terminator:
         return "the terminator is empty"
     if terminator == delimiter:

@@ -145,7 +145,6 @@ class CsvRows:
 
     @cached_property
     def _names(self) -> bytes:
-        """Table and schema, between the operation and what the options add."""
         line = self._line
         return line.delimiter.join((b"", line.text(self.table.name), line.text(self.table.schema)))
 

@@ -137,9 +137,7 @@ def _no_key(key: bytes | None) -> tuple[Mapping[str, Any], None]:
 
 
 def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Keep the first of two members with the same name: a NULL in a VARBINARY with DEFAULT has it in base64, then as
-    text.
-    """
+    # a NULL in a VARBINARY with DEFAULT comes twice: in base64, then as text
     members: dict[str, Any] = {}
     for name, value in pairs:
         members.setdefault(name, value)
@@ -147,7 +145,6 @@ def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _images(op: str, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
-    """Return the row before and after; an update without old values has no member ``before`` at all."""
     before = None if op == "u" and "before" not in payload else nullable(payload, "before", dict)
     after = nullable(payload, "after", dict)
     for name, image in (("before", before), ("after", after)):

@@ -63,12 +63,10 @@ def _message(payload: bytes, schema: bytes | None) -> bytes:
 
 
 def _schema(members: dict[str, Any]) -> bytes:
-    """Return the JSON text of a schema; those inside it are texts already."""
     return json_value(members, JSONITER)
 
 
 def _envelope_member(member: Member) -> bytes:
-    """Return the schema of a member of ``source``, of an envelope or of a transaction."""
     if isinstance(member.type, Struct):
         return _schema(
             {
@@ -246,7 +244,6 @@ class DebeziumRows:
 
     @cached_property
     def _key_object(self) -> Members | None:
-        """The members of keys, or ``None``: virtual columns are null, and stand with the names of those behind them."""
         columns: list[Column] = []
         names: list[bytes] = []
         nulls = b""
@@ -274,9 +271,6 @@ class DebeziumRows:
 
     @cached_property
     def _prefix(self) -> str:
-        """The beginning of the names of the table's schemas; if they are sanitized, its own name keeps its dots and
-        leading digits.
-        """
         if self.settings.switches.names == "as-given":
             return f"{self.settings.cluster_id}.{self.table.full_name}"
         name = _NO_TOPIC_CHARACTER.sub("_", self.table.name)

@@ -119,7 +119,6 @@ def _plain_record(record: Mapping[str, Any], name: str = "row") -> dict[str, Any
 
 
 def _column(described: Mapping[str, Any]) -> DebeziumField:
-    """Return a column. ``type`` is Kafka Connect's, except ``bytes`` for base64 text."""
     kind = only_type(described["type"])
     told: Mapping[str, Any] = kind if isinstance(kind, Mapping) else {"type": kind}
     name, tidb_type = described.get("connect.field", described["name"]), described.get("tidb_type")
@@ -166,9 +165,6 @@ def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, An
 
 
 def _shape(given: Any) -> Any:
-    """Return a record as a mapping of its members, an array or a union with null as a list of two; any other value for
-    a schema without such a form.
-    """
     if isinstance(given, list):
         return [_shape(each) for each in given]
     if not isinstance(given, Mapping):

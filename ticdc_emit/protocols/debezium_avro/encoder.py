@@ -104,7 +104,6 @@ class DebeziumAvroRows(RowsWithHeaders):
 
     @cached_property
     def _source(self) -> tuple[bytes, bytes, bytes]:
-        """The parts of ``source`` before the commit time, before the TSO, and after it."""
         cluster = _text(self.settings.cluster_id)
         table = NULL + _text(self.table.schema) + _text(self.table.name)
         rest = zigzag_bytes(0) + NULL + _text("") + zigzag_bytes(0) + zigzag_bytes(0) + NULL + NULL
@@ -174,7 +173,6 @@ class DebeziumAvroRows(RowsWithHeaders):
         return (VALUE if op is Op.UPDATE and self.reads_old else NULL + VALUE), b""
 
     def _key(self, image: Image) -> list[Piece]:
-        """Lay out the handle key; its virtual columns are null."""
         if len(self._key_columns) == len(self.table.shown_handle_key):
             return self._laid.entries(self._key_columns, image)
         laid = {column.name: self._laid.entries((column,), image) for column in self._key_columns}
@@ -192,7 +190,6 @@ class DebeziumAvroRows(RowsWithHeaders):
         return [NULL] * sum(column.is_virtual for column in row_columns(self.table))
 
     def _told(self, changes: Changes) -> list[Piece]:
-        """Lay out ``source``, ``op`` and ``ts_ms``."""
         first, _, third = self._source
         second = changes.constant_pieces(lambda encoder: encoder._source[1])
         times = long_pieces(commit_times(changes.commit_ts))

@@ -123,7 +123,6 @@ def _columns(table: TableInfo, columns: Iterable[Column], settings: DebeziumSett
 
 
 def _field(name: str, kind: Any) -> dict[str, Any]:
-    """Return the field of a Connect struct's member; with a union it is nullable."""
     described: dict[str, Any] = {"name": sanitize(name), "connect.field": name, "type": kind}
     return {**described, "default": None} if isinstance(kind, list) else described
 

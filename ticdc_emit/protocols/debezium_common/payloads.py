@@ -29,7 +29,6 @@ def source_parts(cluster_id: str, schema: str, table: str) -> tuple[bytes, bytes
 
 
 def _opening(cluster_id: str, schema: str, table: str, ts: int, build_ts: int) -> bytes:
-    """Return the payload of a control message up to its time; ``ts`` is its TSO, ``build_ts`` its time in ms."""
     first, second, third = source_parts(cluster_id, schema, table)
     return first + b"%d" % physical_ms(ts) + second + b"%d" % ts + third + b"%d" % build_ts
 

@@ -93,7 +93,6 @@ def watermark_event(payload: Mapping[str, Any]) -> WatermarkEvent:
 
 
 def _source(payload: Mapping[str, Any]) -> tuple[str, str, int, int]:
-    """Return database, table, commit_ts (TSO) and its physical time in ms."""
     source = member(payload, "source", dict)
     member(payload, "ts_ms", int)
     for name in ("version", "connector", "cluster_id"):

@@ -65,7 +65,6 @@ def redefined_columns(table: TableInfo, query: str) -> tuple[Column, ...]:
 
 
 def _named(statement: Statement | OtherStatement) -> Iterator[tuple[str, ColumnDef | None]]:
-    """Yield the columns that a statement defines; SET and DROP DEFAULT name one without its definition."""
     if isinstance(statement, CreateTable):
         yield from ((column.name, column) for column in statement.columns)
     if isinstance(statement, AlterTable):
@@ -90,7 +89,6 @@ def _reread(column: Column, definition: ColumnDef) -> Column:
 
 
 def _literal_text(value: Literal | DefaultExpression, stored: str | bytes | None) -> str | bytes | None:
-    """Return a default as Go prints the parser's value; with a sign it is an expression: ``stored``."""
     if isinstance(value, DefaultExpression):
         if value.kind == "call":
             return value.text.split("(", 1)[0].strip()
@@ -183,7 +181,6 @@ def _default(column: Column) -> Json:
 
 
 def _type_texts(column: Column) -> tuple[str, str]:
-    """Return ``typeName`` and ``typeExpression``."""
     name = type_name(column.type, column.charset).upper()
     if column.type in SIGNLESS_TYPES:
         return name, name
@@ -240,7 +237,6 @@ def table_change(event: DdlEvent, kind: str) -> bytes:
 
 
 def _identity(event: DdlEvent) -> str:
-    """Return the table's quoted name; for a renamed table, after the old one."""
     now = f'"{event.schema}"."{event.table}"'
     before, after = event.pre_table_info, event.table_info
     if event.action == "exchange partition" and after is not None:  # whichever of the two the event has

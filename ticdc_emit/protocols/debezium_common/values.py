@@ -316,7 +316,6 @@ def _stored_default(column: Column) -> bytes | None:
 
 
 def _is_go_moment(text: str) -> bool:
-    """Return whether Go's ``time`` reads a text as a date and a clock."""
     parts = _GO_MOMENT.fullmatch(text)
     if parts is None:
         return False
@@ -484,7 +483,6 @@ def _integer(text: str) -> bytes | None:
 
 
 def _twice(column: Column, raw: bytes, switches: DebeziumSwitches) -> bytes:
-    """Return ``classic``'s form of binary data: the member twice, first as a value, then as in the schema."""
     if len(raw) > _READABLE_BYTES and switches.long_binary_default == "refused":
         raise _no_value(column)
     if not column.name:

@@ -233,11 +233,6 @@ class OpenProtocolReader(RecordReader):
 
 
 def _images(images: Mapping[str, Any]) -> tuple[RowOp, dict[str, Any], dict[str, Any] | None]:
-    """Return the operation, the current or last image of the row, and the image before an update.
-
-    ``p`` may have members of columns that lost their names (the next lineage, for values that become NULL); they are
-    ignored.
-    """
     if "d" in images:
         return "delete", member(images, "d", dict), None
     if "p" in images:

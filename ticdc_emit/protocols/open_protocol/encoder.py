@@ -367,7 +367,6 @@ class OpenRows:
         return [b'{"ts":', changes.commit_ts_text, names, *row_id, *behind]
 
     def _row_id(self, changes: Changes, members: Members) -> list[Fragment]:
-        """Lay out ``rid``, nothing where it is 0 or not known."""
         numbers = changes.once(row_ids_of)
         if numbers.null_count == len(numbers):
             return []

@@ -97,7 +97,6 @@ def _members(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _record(value: Any) -> dict[str, Any]:
-    """Return a record's fields, also for a record in a union, which fastavro returns with its name."""
     return dict(value[1] if isinstance(value, tuple) else value)
 
 
@@ -386,7 +385,6 @@ class SimpleTables(Tables):
 
 
 def _without_hidden_keys(info: TableInfo, event: RowEvent) -> TableInfo:
-    """Return a table without indexes over virtual columns, which rows do not have."""
     image = event.after if event.after is not None else event.before or {}
     if event.handle_key_only:
         return info
@@ -395,10 +393,6 @@ def _without_hidden_keys(info: TableInfo, event: RowEvent) -> TableInfo:
 
 
 def _continuing(before: TableInfo, info: TableInfo) -> TableInfo:
-    """Return a version of a table whose columns have the ids of the previous columns of the same name.
-
-    Virtual columns stay virtual: messages list them like others, and no statement makes them stored.
-    """
     known = {column.name.lower(): column for column in before.columns}
     last = max((column.id for column in before.columns), default=0)
     columns = []

@@ -162,7 +162,6 @@ class SimpleJsonRows(_SimpleRows):
         return Encoded(join(self._fragments(changes, self._handle_key, marks), len(changes), NULL))
 
     def _fragments(self, changes: Changes, members: Members, marks: list[Fragment]) -> list[Fragment]:
-        """Lay out messages with ``members``, and with ``marks`` before the checksum."""
         prefix = changes.constant(lambda encoder: encoder._prefix)
         laid: list[Fragment] = [prefix, _json_number(changes.physical_table_ids)]
         laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text]
@@ -176,7 +175,6 @@ class SimpleJsonRows(_SimpleRows):
 
 
 def _json_images(changes: Changes, members: Members) -> list[Fragment]:
-    """Lay out ``data`` and ``old``, or nothing if they would be empty."""
     if not members.columns:
         return []
     shown = members.laid(changes.current)
@@ -203,7 +201,6 @@ def _json_number(numbers: pa.Array) -> Fragment:
 
 
 def _json_checksum(changes: Changes) -> list[Fragment]:
-    """Lay out ``,"checksum":{...}``, or nothing if a row has none."""
     sums = checksums_of(changes)
     if not sums.present.any():
         return []
@@ -392,7 +389,6 @@ class SimpleAvroRows(_SimpleRows):
         return self._messages(changes, self._handle_key, [*stored, VALUE_BRANCH + avro_flag(True)])
 
     def _messages(self, changes: Changes, columns: tuple[Column, ...], told: list[Piece]) -> Encoded:
-        """Return messages that show ``columns``; ``told`` are claimCheckLocation and handleKeyOnly."""
         prefix = changes.constant(lambda encoder: encoder._prefix)
         laid: list[Piece] = [prefix, *_avro_number(changes.physical_table_ids)]
         laid += [avro_long(DML_TYPES.index(changes.op.value.upper())), *commit_ts_pieces(changes)]
@@ -428,7 +424,6 @@ class SimpleAvroRows(_SimpleRows):
 
 
 def _avro_map(entries: list[Piece], count: int) -> list[Piece]:
-    """Lay out a map of one block; an empty one has none."""
     return [VALUE_BRANCH + (avro_long(count) if count else b""), *entries, _END_OF_MAP]
 
 
@@ -442,7 +437,6 @@ def _avro_number(numbers: pa.Array) -> list[Piece]:
 
 
 def _avro_checksum(changes: Changes) -> list[Piece]:
-    """Lay out the optional ``Checksum``, null if a row has none."""
     sums = checksums_of(changes)
     present = sums.present
     version, current, previous = (

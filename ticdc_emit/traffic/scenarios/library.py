@@ -15,7 +15,8 @@ from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefe
 from ticdc_emit.config.protocols import QUEUED, form_of, parse_protocol_name
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
-from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaRegistry, confluent_schema, registry_for
+from ticdc_emit.registry.base import MemoryRegistry, SchemaRegistry, registry_for
+from ticdc_emit.registry.headers import RegisteredSchema, confluent_schema
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
 from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
