@@ -1,4 +1,4 @@
-"""DECIMAL columns: acceptance, and the text of the nearest doubles; ``sql/decimal_text.py`` prints all digits.
+"""DECIMAL columns: acceptance, and the text of the nearest doubles; ``decimal_text`` prints all digits.
 
 In: Arrow decimals, integers, text, and floats, which are read as their shortest decimal text. Out: a decimal array of
 exactly the column's precision and scale, ``decimal128`` up to 38 digits and ``decimal256`` up to TiDB's 65.
@@ -18,7 +18,7 @@ from ticdc_emit.columnar.floats import PRECISIONS, floats_to_decimal_text, numbe
 from ticdc_emit.columnar.value_errors import read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.decimal_text import decimal_text
+from ticdc_emit.sql.evaluation.values import decimal_text
 
 _EXACT = Context(prec=120)
 _NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)

@@ -35,7 +35,7 @@ from ticdc_emit.columnar.times import accept_date, accept_datetime, accept_time
 from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
 from ticdc_emit.config.switches import ValueSwitches
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.decimal_text import decimal_text
+from ticdc_emit.sql.evaluation.values import decimal_text
 from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.expressions import ColumnValues
-from ticdc_emit.database.refusals import REMEDY, expression_errors, unsupported
 from ticdc_emit.errors import DdlError, StatementError, UnsupportedStatementError
 from ticdc_emit.schema.defaults import parse_moment
 from ticdc_emit.schema.model import Column, TableInfo
@@ -34,6 +33,7 @@ from ticdc_emit.sql.nodes.base import Node, with_children
 from ticdc_emit.sql.words import to_lower
 
 UNKNOWN_COLUMN, DIVISION_BY_ZERO = 1054, 1365
+REMEDY = "Write it as statements of one table with the values themselves"
 
 _MOMENTS = frozenset({"NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE"})
 _TODAY, _CLOCK = frozenset({"CURDATE", "CURRENT_DATE"}), frozenset({"CURTIME", "CURRENT_TIME"})
@@ -261,3 +261,25 @@ def check_divisions(tree: CallTree, resolve: Callable[[Reference], Value], *, ch
 
 def no_column(reference: Reference) -> Value:
     raise NotExactError(f"the column {reference.name} in a value")
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+def unsupported(part: str, remedy: str = REMEDY, column: str | None = None) -> UnsupportedStatementError:
+    """Return the error of a part of a statement that is not executed here."""
+    return UnsupportedStatementError(f"{part} is not executed here", remedy=remedy, column=column)
+
+
+@contextmanager
+def expression_errors(column: str | None = None) -> Iterator[None]:
+    """Turn the evaluator's errors into those of statements; ``column``: to which a value is assigned."""
+    try:
+        yield
+    except NotExactError as fault:
+        raise unsupported(str(fault), fault.remedy or "Write the value itself", column) from None
+    except EvaluationError as fault:
+        if fault.number:
+            remedy = "Give a value that fits the column"
+            raise StatementError(str(fault), remedy=remedy, number=fault.number, column=column) from None
+        raise unsupported(str(fault), "Write the value itself", column) from None

@@ -19,9 +19,8 @@ import pyarrow as pa
 from ticdc_emit.columnar.assignment import NOT_NULL, assign_each
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import accept
-from ticdc_emit.database.expressions import UNKNOWN_COLUMN, Scope, value_of
+from ticdc_emit.database.expressions import UNKNOWN_COLUMN, Scope, expression_errors, unsupported, value_of
 from ticdc_emit.database.partitions import NO_PARTITION
-from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts
 from ticdc_emit.database.statement import OF_GENERATED, RunningStatement
 from ticdc_emit.database.transaction import StoredTable

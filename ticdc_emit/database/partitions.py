@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.assignment import SqlRules, assign_each
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.database.expressions import no_column
-from ticdc_emit.database.refusals import expression_errors
+from ticdc_emit.database.expressions import expression_errors, no_column
 from ticdc_emit.database.row_values import canonical_texts, column_values
 from ticdc_emit.errors import StatementError
 from ticdc_emit.schema.model import Column

@@ -35,9 +35,8 @@ from ticdc_emit.columnar.assignment import (
     SqlRules,
 )
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.database.expressions import DIVISION_BY_ZERO, Scope, SessionValues, value_of
+from ticdc_emit.database.expressions import DIVISION_BY_ZERO, Scope, SessionValues, unsupported, value_of
 from ticdc_emit.database.insert import NO_DEFAULT, insert
-from ticdc_emit.database.refusals import unsupported
 from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.tables import Database
 from ticdc_emit.database.transaction import AppliedDdl, OpenTransaction, Transaction

@@ -12,15 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, TypeAlias
 
-import numpy as np
-import pyarrow as pa
-
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.database.expressions import expression_errors
 from ticdc_emit.database.partitions import check_partitions, partitions_of
-from ticdc_emit.database.refusals import expression_errors
-from ticdc_emit.database.row_values import KeyIndex, accepted, typed_changes
+from ticdc_emit.database.row_values import KeyIndex, accepted
 from ticdc_emit.errors import (
     HistoryError,
     MissingColumnError,
@@ -38,7 +35,6 @@ from ticdc_emit.sql.evaluation.values import EvaluationError, NotExactError
 from ticdc_emit.sql.nodes.statements import TruncateTable
 from ticdc_emit.sql.script import parse_ddl
 from ticdc_emit.sql.types import ColumnFlag
-from ticdc_emit.tso import MAX_TSO
 
 Rows: TypeAlias = "dict[tuple[Any, ...], Row]"
 """Rows by the texts of the handle key, in table order; without one, by all texts and the number among equal rows."""
@@ -90,37 +86,6 @@ class Database:
                 by_table.setdefault((change["schema"], change["table"]), []).append(change)
             for own in by_table.values():
                 self.commit(own)
-
-    def take_arrow(
-        self,
-        changes: Mapping[str, Iterable[pa.RecordBatch]],
-        ddl: Iterable[tuple[int, str] | tuple[int, str, str]] = (),
-    ) -> None:
-        """Take row changes in the typed form, by ``schema.table``, and the DDL among them, in any order.
-
-        ``ddl``: (commit_ts, statement), or with the current database as a third. A row with the commit_ts of a
-        statement comes before it. Raises what :meth:`commit` and :meth:`apply` do.
-        """
-        batches = [(*name.partition(".")[::2], list(own)) for name, own in changes.items()]
-        taken = 0
-        for statement in sorted(ddl, key=lambda each: each[0]):
-            commit_ts, query, *schema = statement
-            self._take_typed(batches, taken, commit_ts)
-            self.apply(commit_ts, query, schema=schema[0] if schema else None)
-            taken = commit_ts
-        self._take_typed(batches, taken, MAX_TSO)
-
-    def _take_typed(self, batches: list[tuple[str, str, list[pa.RecordBatch]]], after: int, until: int) -> None:
-        for schema, name, own in batches:
-            rows: list[_Change] = []
-            for batch in own:
-                stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
-                wanted = (stamps > np.uint64(after)) & (stamps <= np.uint64(until))
-                part = batch if wanted.all() else batch.filter(pa.array(wanted))
-                if part.num_rows:
-                    info = self.catalog.table(schema, name)
-                    rows += typed_changes(part, info, self.rendering)
-            self.take(sorted(rows, key=_transaction_of))
 
     def rows(self, info: TableInfo) -> Rows:
         """Return the rows of a table, also of one that another user of the catalog has created."""

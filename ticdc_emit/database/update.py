@@ -16,10 +16,9 @@ from typing import Any
 
 from ticdc_emit.columnar.assignment import BEYOND_RANGE, NOT_NULL, assign, assign_each
 from ticdc_emit.columnar.expressions import ColumnValues
-from ticdc_emit.database.expressions import Scope, matching, value_of
+from ticdc_emit.database.expressions import Scope, expression_errors, matching, unsupported, value_of
 from ticdc_emit.database.insert import Inserted, default_text, new_rows
 from ticdc_emit.database.partitions import partitions_of
-from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts, column_values
 from ticdc_emit.database.statement import OF_GENERATED, RunningStatement
 from ticdc_emit.database.transaction import Stored, StoredTable

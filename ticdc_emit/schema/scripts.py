@@ -25,10 +25,8 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from ticdc_emit.errors import ConfigError, DdlError, MissingColumnError, SchemaError, UnsupportedTypeError
 from ticdc_emit.hints import counted, did_you_mean
-from ticdc_emit.schema.frames.key_lengths import may_be_in_key
-from ticdc_emit.schema.frames.source_table import SourceColumn, SourceTable, TypeChoice, no_default
-from ticdc_emit.schema.script_defaults import counts_up, default_of
-from ticdc_emit.schema.script_types import JSON_VALUE, enum_type, tidb_type, type_name
+from ticdc_emit.schema.frames.source_table import SourceColumn, SourceTable, TypeChoice, may_be_in_key, no_default
+from ticdc_emit.schema.script_types import JSON_VALUE, counts_up, default_of, enum_type, tidb_type, type_name
 from ticdc_emit.sql.script import place_in, refuse_path
 from ticdc_emit.sql.words import quoted, to_lower
 

@@ -19,8 +19,7 @@ from typing import NamedTuple, NoReturn
 from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.lexer import Token, code_after, scan, sql_mode_of
 from ticdc_emit.sql.nodes.base import PLAIN, WIRE, Node, Style
-from ticdc_emit.sql.nodes.changes import ChangeStatement
-from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables, OtherStatement, Statement
+from ticdc_emit.sql.nodes.statements import ChangeStatement, CreateTable, CreateTables, OtherStatement, Statement
 from ticdc_emit.sql.parser.changes import ChangeParser
 from ticdc_emit.sql.parser.statements import Parser
 
@@ -238,7 +237,7 @@ def parse_ddl(
 def parse_change(sql: str, sql_mode: str = "", *, joins_rows: bool = False) -> ChangeStatement:
     """Parse one statement that is not DDL: INSERT, UPDATE, COMMIT, SET ... (a trailing semicolon is fine).
 
-    ``joins_rows``: an INSERT has its rows of literals as :class:`~ticdc_emit.sql.nodes.changes.LiteralRows`.
+    ``joins_rows``: an INSERT has its rows of literals as :class:`~ticdc_emit.sql.nodes.statements.LiteralRows`.
     Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it cannot be parsed.
     """
     mode = sql_mode_of(sql_mode)

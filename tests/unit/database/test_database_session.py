@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from sql_sessions import error_number, rows_of, session_of
 
@@ -20,7 +19,6 @@ from ticdc_emit.errors import (
     TicdcEmitError,
     UnsupportedStatementError,
 )
-from ticdc_emit.traffic.generate import generate_arrow
 
 ITEMS = """
 create table shop.items (id int primary key auto_increment, name varchar(10) not null unique, stock int default 3)
@@ -530,25 +528,6 @@ def test_sql_and_other_changes_act_on_the_same_rows(on: Session) -> None:
     on.rollback()
     on.apply("alter table items add column size int", 1 << 60)
     assert sorted(rows(on)) == [("4", "d", "2", None), ("5", "e", "3", None)]
-
-
-def test_generated_traffic_comes_into_the_same_rows() -> None:
-    schema = "create table shop.items (id int primary key auto_increment, n decimal(8,2), raw varbinary(4))"
-    traffic = generate_arrow(schema, rows=400, seed=4, rate=100, ddl_rate=2, deletes=0.5)
-    batches = {name: list(own) for name, own in traffic.changes.items()}
-    last: dict[int, Any] = {}
-    for change in pa.Table.from_batches(batches["shop.items"]).sort_by("commit_ts").to_pylist():
-        image = change["after"] or change["before"]
-        last[image["id"]] = change["after"]
-    on = session(schema)
-    on.database.take_arrow(batches, traffic.ddl)
-    left = {str(number): after for number, after in last.items() if after is not None}
-    assert {row[0]: row[1] for row in rows(on)} == {
-        number: None if after["n"] is None else str(after["n"]) for number, after in left.items()
-    }
-    assert traffic.ddl
-    (result,) = on.execute("insert into items (n) values (1)")
-    assert result.last_insert_id == max(last) + 1
 
 
 # -- SET ---------------------------------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 In: columns whose types are TiDB's type texts (``spark_types``, ``arrow_types`` and ``dialects`` choose them), and the
 columns of the key. Out: a :class:`SourceTable` that TiDB accepts, its statement, and a sentence for each choice that
-the source did not make. Rule source: pingcap/tidb ``pkg/meta/model/table.go`` (comments), and what
-:mod:`ticdc_emit.schema` refuses.
+the source did not make. Rule source: pingcap/tidb ``pkg/meta/model/table.go`` (comments),
+``pkg/ddl/index.go`` (``getIndexColumnLength``: 3072 bytes of a key), and what :mod:`ticdc_emit.schema` refuses.
 """
 
 from __future__ import annotations
@@ -20,18 +20,40 @@ from ticdc_emit.schema.columns import (
     MAX_COMMENT,
     MAX_NAME,
     MAX_VARCHAR_BYTES,
+    build_type,
 )
-from ticdc_emit.schema.frames.key_lengths import (
-    CHARACTER_BYTES,
-    MAX_KEY_BYTES,
-    has_length,
-    key_bytes,
-    may_be_in_key,
-    of_length,
-)
+from ticdc_emit.sql.charsets import max_bytes_per_char
+from ticdc_emit.sql.nodes.statements import CreateTable
+from ticdc_emit.sql.script import parse_ddl
+from ticdc_emit.sql.types import STRING_TYPES, MySQLType
 from ticdc_emit.sql.words import quoted, string_literal, to_lower
 
 _MAX_TABLE_COMMENT = 2048
+MAX_KEY_BYTES = 3072
+"""TiDB's default of ``max-index-length``: all columns of a key together, a character as its longest form."""
+
+_CHARSET = "utf8mb4", "utf8mb4_bin"
+CHARACTER_BYTES = max_bytes_per_char(_CHARSET[0])
+
+_OPEN = re.compile(r"^(TINY|MEDIUM|LONG)?(TEXT|BLOB)\b", re.IGNORECASE)
+_TEXT_TYPE = re.compile(r"^((TINY|MEDIUM|LONG)?TEXT|(VAR)?CHAR)\b(\(\d+\))?", re.IGNORECASE)
+_BYTES_TYPE = re.compile(r"^((TINY|MEDIUM|LONG)?BLOB|(VAR)?BINARY)\b(\(\d+\))?", re.IGNORECASE)
+_FIXED_BYTES = {
+    MySQLType.TINY: 1,
+    MySQLType.SHORT: 2,
+    MySQLType.INT24: 3,
+    MySQLType.LONG: 4,
+    MySQLType.LONGLONG: 8,
+    MySQLType.FLOAT: 4,
+    MySQLType.DOUBLE: 8,
+    MySQLType.YEAR: 1,
+    MySQLType.DATE: 3,
+    MySQLType.DURATION: 3,
+    MySQLType.DATETIME: 8,
+    MySQLType.TIMESTAMP: 4,
+    MySQLType.BIT: 8,
+}
+"""What a value takes in a key, in bytes."""
 
 
 class TypeChoice(NamedTuple):
@@ -371,3 +393,46 @@ def _sentence(names: list[str], end: str) -> str:
     if len(names) > 1:
         return f"{', '.join(names)} {_PLURALS.get(verb, verb)} {rest}"
     return f"{names[0]} {end}" if names else end
+
+
+# -- keys --------------------------------------------------------------------------------------------------------------
+
+
+def may_be_in_key(kind: str) -> bool:
+    """Return whether TiDB takes columns of a type in keys at all: all types but JSON and VECTOR."""
+    return not re.match(r"(JSON|VECTOR)\b", kind, re.IGNORECASE)
+
+
+def key_bytes(kind: str) -> int | None:
+    """Return what a column of a type takes in a key; ``None`` for TEXT and BLOB, which have no length.
+
+    Raises :class:`~ticdc_emit.errors.DdlError` for a text that is not a type of TiDB.
+    """
+    if _OPEN.match(kind):
+        return None
+    statement = parse_ddl(f"CREATE TABLE t (c {kind})")
+    assert isinstance(statement, CreateTable)
+    built = build_type("c", statement.columns[0].type, "", _CHARSET)
+    if built.type in STRING_TYPES:
+        return built.flen * max_bytes_per_char(built.charset)
+    if built.type is MySQLType.NEWDECIMAL:
+        return built.flen // 9 * 4 + (built.flen % 9 + 1) // 2
+    return _FIXED_BYTES.get(built.type, 8)
+
+
+def has_length(kind: str) -> bool:
+    """Return whether a type is text or bytes, which :func:`of_length` shortens."""
+    return bool(_TEXT_TYPE.match(kind) or _BYTES_TYPE.match(kind))
+
+
+def of_length(name: str, kind: str, most_bytes: int) -> tuple[str, str]:
+    """Return text or bytes as VARCHAR or VARBINARY of at most so many bytes, and the sentence about the column; what
+    follows the type stays.
+    """
+    is_bytes = _BYTES_TYPE.match(kind) is not None
+    length = most_bytes if is_bytes else most_bytes // CHARACTER_BYTES
+    text = _BYTES_TYPE.sub(f"VARBINARY({length})", kind) if is_bytes else _TEXT_TYPE.sub(f"VARCHAR({length})", kind)
+    unit = "bytes" if is_bytes else "characters"
+    return text, (
+        f"{quoted(name)} is {text}, because a key has a length: values of more than {length} {unit} are refused."
+    )

@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.errors import shown
-from ticdc_emit.sql.decimal_text import decimal_text
 from ticdc_emit.sql.inference.operands import Coercibility, Operand
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
@@ -334,6 +333,22 @@ def _float_text(single: bool, number: float) -> str:
 
 def _has_plain_text(column: Operand) -> bool:
     return column.flen >= 0 and not column.flags & ColumnFlag.ZEROFILL
+
+
+_PLAIN_SCALE = 6  # Arrow prints decimals near zero with an exponent from the next scale on
+_AS_TEXT = pc.CastOptions.safe(pa.string())
+
+
+def decimal_text(values: pa.Array) -> pa.Array:
+    """Return TiDB's text of a decimal array: exactly the digits of its scale, no exponent, no negative zero."""
+    text, scale = pc.call_function("cast", [values], _AS_TEXT), values.type.scale
+    if scale <= _PLAIN_SCALE:
+        return text
+    scientific = pc.match_substring(text, "E")
+    if not pc.any(scientific).as_py():
+        return text
+    plain = [f"{value:.{scale}f}" for value in values.filter(scientific).to_pylist() if value is not None]
+    return pc.replace_with_mask(text, scientific.fill_null(False), pa.array(plain, pa.string()))
 
 
 def _text_of_decimal(data: Data) -> Data:

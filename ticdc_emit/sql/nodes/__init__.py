@@ -2,7 +2,7 @@
 
 Nodes have the content of the SQL, without anything that TiDB derives from it (that is :mod:`ticdc_emit.schema`).
 ``restore`` returns TiDB's canonical text in a :class:`~.base.Style`. The modules follow each other: what prints
-(:mod:`.base`, :mod:`.forms`), :mod:`.expressions`, :mod:`.queries`, :mod:`.changes`, :mod:`.tables`, :mod:`.alter`,
+(:mod:`.base`, :mod:`.forms`), :mod:`.expressions`, :mod:`.queries`, :mod:`.tables`, :mod:`.alter`,
 :mod:`.statements`.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from ticdc_emit.sql.nodes.alter import *
 from ticdc_emit.sql.nodes.base import *
-from ticdc_emit.sql.nodes.changes import *
 from ticdc_emit.sql.nodes.expressions import *
 from ticdc_emit.sql.nodes.forms import *
 from ticdc_emit.sql.nodes.queries import *

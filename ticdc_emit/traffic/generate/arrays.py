@@ -24,7 +24,7 @@ from ticdc_emit.columnar.strings import label_text
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.decimal_text import decimal_text
+from ticdc_emit.sql.evaluation.values import decimal_text
 from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, TYPES, MySQLType
 
 Ints = npt.NDArray[np.int64]
