@@ -80,13 +80,6 @@ def test_rows_by_column_are_the_rows_value_by_value(insert: tuple[str, list[str]
     assert fast == slow
 
 
-@pytest.mark.parametrize("kind", TYPES)
-def test_every_literal_in_every_type(kind: str) -> None:
-    for literal in LITERALS:
-        script = f"insert into t values ({literal}), ({literal})"
-        assert outcome(script, [kind], joins=True) == outcome(script, [kind], joins=False), literal
-
-
 def kinds(statement: str) -> Iterator[str]:
     insert = parse_change(statement, joins_rows=True)
     assert isinstance(insert, nodes.Insert)

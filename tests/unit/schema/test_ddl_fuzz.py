@@ -1,7 +1,4 @@
-"""Mutated DDL of the recorded cases: each statement is applied or refused with a SchemaError, and soon.
-
-``python tests/unit/schema/test_ddl_fuzz.py ROUNDS SEED`` tries more of them.
-"""
+"""Mutated DDL of the recorded cases: each statement is applied or refused with a SchemaError, and soon."""
 
 from __future__ import annotations
 
@@ -98,13 +95,3 @@ def tried(case: list[str], dice: random.Random) -> list[tuple[str, float]]:
 def test_mutated_ddl(seed: int) -> None:
     dice = random.Random(seed)
     assert sum(len(tried(dice.choice(corpus()), dice)) for _ in range(12)) > 30
-
-
-if __name__ == "__main__":
-    rounds, first = int(sys.argv[1]), int(sys.argv[2])
-    slowest = (0.0, "")
-    for seed in range(first, first + rounds):
-        dice = random.Random(seed)
-        for query, seconds in tried(dice.choice(corpus()), dice):
-            slowest = max(slowest, (seconds, query))
-    print(f"{slowest[0]:.2f} s: {slowest[1][:2000]!r}")

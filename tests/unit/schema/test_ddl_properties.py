@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.model import Column, TableInfo, type_desc
-from ticdc_emit.sql.types import STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.types import MySQLType
 
 LABELS = st.lists(
     # TiDB prints NUL and line ends in a label as \\0, \\n, \\r and a backslash bare: those two cannot be told apart
@@ -82,32 +82,6 @@ def built(columns: list[tuple[str, str, str]]) -> tuple[Catalog, TableInfo]:
     catalog = Catalog()
     catalog.apply(create(columns))
     return catalog, catalog.table("test", "t")
-
-
-def rendered(column: Column) -> tuple[str, str, str]:
-    """A definition that says all that the column is."""
-    charset = ""
-    if (column.type in STRING_TYPES or column.elems) and not column.is_binary and column.charset != "binary":
-        charset = f" character set {column.charset} collate {column.collate}"
-    name = type_desc(column).replace("\\", "\\\\")  # TiDB prints a label's backslash bare
-    null = " not null" if column.flags & ColumnFlag.NOT_NULL else " null"
-    return column.name, name + charset, f"{null} comment {quoted(column.comment)}"
-
-
-@settings(max_examples=examples(150), deadline=None)
-@given(COLUMNS)
-def test_a_table_rendered_from_its_schema_is_the_same_table(columns: list[tuple[str, str, str]]) -> None:
-    _, info = built(columns)
-    _, again = built([rendered(column) for column in info])
-    assert [column.name for column in info] == [name for name, _, _ in columns]
-    assert again == info
-
-
-@settings(max_examples=examples(100), deadline=None)
-@given(COLUMNS)
-def test_the_same_sql_gives_the_same_table(columns: list[tuple[str, str, str]]) -> None:
-    _, info = built(columns)
-    assert built(columns)[1] == info
 
 
 @settings(max_examples=examples(100), deadline=None)

@@ -109,32 +109,3 @@ def test_what_is_not_understood_is_an_error_with_statement_and_position(sql: str
         parse_ddl(sql)
     assert caught.value.statement == sql
     assert caught.value.position == position
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "create table if not exists t (a int) engine = InnoDB auto_increment 5, row_format=compact comment 'x' "
-        "charset=utf8mb4 key_block_size 8 stats_persistent=default shard_row_id_bits=4 pre_split_regions=2 "
-        "placement policy = p1 ttl = a + interval 3 day ttl_enable 'ON' auto_id_cache 1",
-        "create table t (a int, constraint c unique key u using btree (a) comment 'x' invisible, check (a > 0) not "
-        "enforced, constraint f foreign key i (a) references p (a) match full on delete set null on update cascade)",
-        "create table t (a bigint auto_random(5, 54) primary key clustered) auto_random_base=100",
-        "create table t (a int) partition by list columns (a) (partition p values in ((1), (2)) engine=innodb, "
-        "partition d default)",
-        "create table t (a int) partition by linear key algorithm=2 () partitions 4",
-        "create unique index i using hash on t (a desc, (b + 1), c(5)) global algorithm=inplace lock=none",
-        "alter table t add partition if not exists (partition p values less than maxvalue placement policy 'x')",
-        "alter table t exchange partition p with table u without validation",
-        "alter table t rebuild partition all, algorithm = default",
-        "alter table t partition p attributes='merge_option=deny'",
-        "rename table a to b, `c`.`d` to e.f",
-        "drop tables if exists a, b.c cascade",
-        "alter database default character set = utf8mb4",
-        "create or replace algorithm = merge definer = `r`@`%` sql security invoker view v (a) as select 1 "
-        "with cascaded check option",
-    ],
-)
-def test_grammar(sql: str) -> None:
-    parse_ddl(sql)
-    parse_ddl(sql.upper())

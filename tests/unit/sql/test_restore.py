@@ -88,6 +88,10 @@ def test_partitions() -> None:
         "CREATE TABLE `t` (`a` INT PRIMARY KEY) PARTITION BY RANGE (`a`) INTERVAL (10) "
         "FIRST PARTITION LESS THAN (0) LAST PARTITION LESS THAN (90) MAXVALUE PARTITION"
     )
+    restores(
+        "create table t (a int) partition by linear key algorithm=2 () partitions 4",
+        "CREATE TABLE `t` (`a` INT) PARTITION BY LINEAR KEY ALGORITHM = 2 () PARTITIONS 4",
+    )
     restores(ALTER + "FIRST PARTITION LESS THAN (10)")
     restores(ALTER + "LAST PARTITION LESS THAN (10) NO_WRITE_TO_BINLOG")
     restores(ALTER + "DROP PARTITION /*T! IF EXISTS  */`p`,`q`")
