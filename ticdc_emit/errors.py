@@ -141,11 +141,7 @@ class TicdcEmitWarning(UserWarning):
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called into this library; in a worker process of Spark, that is a line of Spark.
-
-    Python has that as ``skip_file_prefixes``, but only from 3.12, and generated code (the ``__init__`` of a dataclass)
-    has no file.
-    """
+    """Warn at the line that called into this library. (``skip_file_prefixes`` of Python 3.12 misses generated code.)"""
     frame, inside = sys._getframe().f_back, 1
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
         frame, inside = frame.f_back, inside + 1

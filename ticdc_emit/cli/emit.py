@@ -166,8 +166,7 @@ def format_of(path: str, input_format: str | None) -> str:
 class ChangeForm:
     """How the columns of an input become changes of a table.
 
-    ``commit_time_column``: the column of plain rows with their commit time (a timestamp) or TSO (a whole number);
-    without it, ``commit_ts`` is the TSO of all. ``ignore_unknown``: leave out columns that the table does not have.
+    ``commit_time_column``: of plain rows; without it, ``commit_ts`` is the TSO of all.
     """
 
     info: TableInfo

@@ -321,8 +321,7 @@ def format_by_content(files: InputFiles) -> str:
 def find_files(path: str, spark: Mapping[str, str], *, remote: bool = True) -> InputFiles | None:
     """Return the files at a path, of folders all but hidden ones; ``None`` if only Spark can find them.
 
-    ``spark``: further settings of Spark, which may set another default file system, or name what opens a remote one.
-    ``remote``: also look into object stores. Raises :class:`ConfigError` where that fails.
+    ``spark``: its further settings, which may name a file system. ``remote``: also look into object stores.
     """
     located = _file_system(path, spark, remote=remote)
     if located is None:

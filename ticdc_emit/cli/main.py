@@ -19,11 +19,7 @@ from ticdc_emit.cli import signals
 
 
 class _NoPandas:
-    """A finder that lets pandas be as if it were not installed.
-
-    Arrow looks for it at its first array of Python values, and importing it takes as long as all of Arrow and numpy. No
-    command uses it but on Spark.
-    """
+    """Arrow looks for pandas, whose import takes as long as all of Arrow and numpy. No command needs it here."""
 
     def find_spec(self, name: str, path: object = None, target: ModuleType | None = None) -> None:
         if name == "pandas":

@@ -61,10 +61,9 @@ def sql_file(text: str, default: Any = None, **settings: Any) -> Any:
 def uri_option(
     text: str, default: Any = None, *flags: str, metavar: str = "URI", sends: bool = True, **rest: Any
 ) -> Any:
-    """Return the field of an option that may hold a secret: it also takes ``@FILE`` and, with ``envvar``, the value of
-    an environment variable. ``sends``: messages are sent to a sink URI.
+    """Return the field of an option that may hold a secret, so that it also takes ``@FILE``, and a variable's value.
 
-    Commands that send made-up data have no variable: a variable that is still set must not lead them to a real topic.
+    Commands that send made-up data have no variable: one that is still set must not lead them to a real topic.
     """
     callback = _sink_uri if sends and "--sink-uri" in flags else from_file
     return option(text, default, *flags, metavar=f"{metavar}|@FILE", callback=callback, **rest)
@@ -195,11 +194,7 @@ def registry_option(*, envvar: str | None = None) -> Any:
 
 
 def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
-    """Return an option's value; for ``@path`` the first line of that file, so that a secret need not be on the command
-    line.
-
-    Raises :class:`ConfigError` for a file that cannot be read or whose first line is empty.
-    """
+    """Return an option's value; for ``@path`` the first line of that file: no secret need be on a command line."""
     if value is None or not value.startswith("@"):
         return value
     name, path = str(param.name).replace("_", "-"), Path(value[1:])

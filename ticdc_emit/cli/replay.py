@@ -394,11 +394,7 @@ def _assumed_schema(reader: Reader, sources: Mapping[str, str], options: Replay,
 def history_of(
     reader: Reader, table: str, source: str, before: str | None, options: Replay, versions: Versions
 ) -> DataFrame:
-    """Return the row changes of one table. ``before``: the source of its rows before the history, if there is one.
-
-    ``versions``: those of the table. Raises :class:`ConfigError` for options that the mode lacks, and the errors of
-    ``traffic.replay``.
-    """
+    """Return the row changes of one table. ``before``: the source of its rows before the history, if there is one."""
     given, moment = key_names(options.keys), options.time_column or _moment(options.at)
     unit: Any = options.time_unit
     df = reader.rows(source)

@@ -94,11 +94,7 @@ def columns_of_rows(files: InputFiles, file_format: str) -> pa.Schema:
 
 
 def assumed_schema(files: InputFiles | None, file_format: str, options: Emit, keyless: bool) -> str:
-    """Return the schema of an input without one: the columns of its rows, or of their images. Warns with its text.
-
-    ``keyless``: whether a table without a key is sent. Raises :class:`ConfigError` where the files do not show the
-    columns.
-    """
+    """Return the schema of an input without one: the columns of its rows, or of their images. Warns with its text."""
     table = options.table
     if table is None:
         remedy = "Add --schema, or --table and --keys"

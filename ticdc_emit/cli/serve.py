@@ -80,11 +80,7 @@ def _check_controlled(settings: Settings) -> None:
 
 
 def run(kafka: ServedKafka, options: Serve) -> int:
-    """Serve until a signal; return 0 at Ctrl-C, the usual end.
-
-    ``kafka``: entered, and not started. Raises :class:`~ticdc_emit.errors.ConfigError` for whatever is wrong with the
-    traffic, before anything starts, and the errors of :meth:`ServedKafka.start`.
-    """
+    """Serve until a signal; return 0 at Ctrl-C. What is wrong with the traffic is refused before the Kafka starts."""
     from ticdc_emit.testing import EmbeddedRegistry
 
     server, as_json, control, token = kafka.server, options.as_json, options.control, _token(options)

@@ -105,11 +105,8 @@ def _own_address() -> str:
 
 
 class ServedKafka:
-    """A context manager, which ends the Kafka. Once :meth:`start` returns, ``here`` is its address for this process,
-    and ``bootstrap`` that for consumers.
-
-    Raises :class:`~ticdc_emit.errors.MissingDependencyError` without Java, and
-    :class:`~ticdc_emit.errors.JarsMissingError`, for a real broker.
+    """A context manager, which ends the Kafka. Once it has started, ``here`` is its address for this process, and
+    ``bootstrap`` that for consumers.
     """
 
     def __init__(self, server: Server) -> None:

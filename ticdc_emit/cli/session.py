@@ -60,9 +60,7 @@ def local_spark(
 ) -> Iterator[SparkSession]:
     """Start Spark for the length of the block, unless it runs. Errors of Spark jobs become :class:`SparkJobError`.
 
-    ``settings``: further settings of a Spark that is started here, by full name; they override the command's own.
-    ``short``: the block's jobs take seconds, so compiling for them does not pay. Raises
-    :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
+    ``settings``: they override the command's own. ``short``: jobs take seconds, so compiling for them does not pay.
     """
     from ticdc_emit.spark.session import require_pyspark
 

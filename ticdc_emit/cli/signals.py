@@ -87,8 +87,7 @@ def watch(child: Popen[bytes]) -> None:
 def handled(*, own_process: bool) -> Iterator[None]:
     """Handle signals for the length of the block, at first by exiting at once; then restore the handlers.
 
-    ``own_process``: the process ends with the block; until it has ended, signals make it exit at once. Does nothing
-    outside the main thread, the only one that may set handlers.
+    ``own_process``: it ends with the block. Only the main thread may set handlers; in others this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

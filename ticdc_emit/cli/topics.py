@@ -55,11 +55,10 @@ _POLL_STORAGE_S = 2.0
 
 @dataclass
 class TopicSource:
-    """Messages of a changefeed. ``partitions``: their number in each topic; for Kafka, known after the first message.
+    """Messages of a changefeed. ``partitions``: of each topic; for Kafka, known after the first message.
 
-    ``choice``: the topics; for files the named ones, or all. ``folder``: of a ``jsonl://`` sink. ``foreign``: topics
-    that are left out because their messages are of another protocol. ``waiting``: how many schema and index files of a
-    storage sink are newer than its checkpoint, so that they were not read.
+    ``foreign``: topics left out, because their messages are of another protocol. ``waiting``: files of a storage sink
+    that are newer than its checkpoint.
     """
 
     config: ChangefeedConfig
@@ -77,10 +76,7 @@ class TopicSource:
     def messages(self, *, newest: int | None = None, follow: bool = False) -> Iterator[Message]:
         """Yield the messages, in order within each partition. ``newest``: at most this number per partition.
 
-        ``follow``: wait for new messages; then files need not exist yet. Topics of another protocol are left out if the
-        changefeed's dispatchers match them. Raises the family of :class:`~ticdc_emit.errors.DeliveryError` for a source
-        without topics, and for missing topics; :class:`~ticdc_emit.errors.ConfigError` if the messages are of another
-        protocol.
+        ``follow``: wait for new messages. Topics of another protocol are left out if dispatchers match them.
         """
         if self.config.storage is not None:
             return self._from_storage(newest, follow)
@@ -344,11 +340,7 @@ _STYLES = {
 
 
 def tail(options: TailOptions) -> int:
-    """Print each message when it is read; return the exit code.
-
-    ``start``: ``beginning``, or ``newest:N``; default: the newest 10, or the beginning if a table or operation is
-    selected.
-    """
+    """Print each message when it is read; return the exit code."""
     if options.follow:
         signals.endless()
     source = open_source(options)

@@ -89,11 +89,7 @@ class UriParameters:
 
 
 def merge(file_value: T | None, uri_value: T | None) -> T | None:
-    """Return the URI's value over the file's.
-
-    As in the reference, a false, zero or empty URI value does not replace a value that the file sets: ``mergo`` takes
-    it for "not given".
-    """
+    """Return the URI's value over the file's; a false, zero or empty one does not replace it (``mergo`` of Go)."""
     if uri_value is None or (not uri_value and file_value is not None):
         return file_value
     return uri_value
@@ -145,8 +141,7 @@ def read_options(
 ) -> dict[str, Any]:
     """Return the given options of a record by field name; ``only``: of these fields.
 
-    As in TiCDC, all options are read in the order of the fields, then each is parsed in this order. So the same one of
-    two bad texts is refused.
+    As in TiCDC, all are read in their order, then each is parsed. So the same one of two bad texts is refused.
     """
     declared = {
         each.name: each.metadata["option"]

@@ -374,12 +374,7 @@ def config_of(
     own_registry: bool = False,
     time_zone: str | None = None,
 ) -> ChangefeedConfig:
-    """Return the configuration of a call. ``given``: its options, :class:`LoadOptions` among them; ``time_zone``: the
-    default of that option.
-
-    A ``sink_uri`` that is a loaded configuration is returned; :class:`~ticdc_emit.errors.ConfigError` if the call has
-    options beside it.
-    """
+    """Return the configuration of a call: loaded with the ``given`` options, or a loaded one without any beside it."""
     options = {name: given[name] for name in LoadOptions.__annotations__ if given.get(name) is not None}
     if not isinstance(sink_uri, ChangefeedConfig):
         return load_changefeed(sink_uri, changefeed, own_registry=own_registry, **{"time_zone": time_zone} | options)

@@ -236,11 +236,7 @@ class Protocol(str, Enum):
 
     @classmethod
     def parse(cls, text: str, release: Release | None = None, *, stored: bool = False) -> Protocol:
-        """``text`` in any case, aliases included; :class:`ConfigError` (CDC:ErrSinkUnknownProtocol) otherwise.
-
-        ``release``: the one that must have it; by default, any. ``stored``: for a storage sink, which knows the names
-        of all protocols.
-        """
+        """``text`` in any case, aliases included. ``stored``: for a storage sink, which knows all protocols."""
         name = text.lower()
         name = _ALIASES.get(name, name)
         protocol = next((each for each in cls if each.value == name), None)
@@ -291,8 +287,7 @@ def form_of(protocol: Protocol, encoding: str | None) -> str:
 def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
     """Return the protocol that an option names, and the encoding of Simple if it names that too.
 
-    Takes :data:`PROTOCOL_NAMES`, those of :data:`STORED`, TiCDC's aliases and ``open``, in any case. Raises
-    :class:`~ticdc_emit.errors.ConfigError` for unknown names, and for protocols that this library does not write.
+    Takes :data:`PROTOCOL_NAMES`, those of :data:`STORED`, TiCDC's aliases and ``open``, in any case.
     """
     name = text.lower()
     if name in _ENCODINGS:
@@ -323,10 +318,9 @@ def protocol_parameters(text: str) -> dict[str, str]:
 
 
 def protocol_document(text: str | None, sink_uri: str | None = None) -> dict[str, Any]:
-    """Return a changefeed file, as a mapping, with the protocol that an option names; raises as above.
+    """Return a changefeed file with the protocol that an option names, as a mapping; ``None``: Canal-JSON.
 
-    ``text``: ``None`` for Canal-JSON, with a warning if there is a URI. ``sink_uri``: where a protocol counts more, so
-    that the file then has none.
+    ``sink_uri``: where a protocol counts more, so that the file then has none.
     """
     protocol, encoding = parse_protocol_name(text or Protocol.CANAL_JSON.value)
     codec = {} if encoding is None else {"kafka-config": {"codec-config": {"encoding-format": encoding}}}

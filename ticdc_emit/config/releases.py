@@ -46,10 +46,8 @@ class Release:
     def parse(cls, release: str | Release) -> Release:
         """Return the release of that name; a :class:`Release` is returned as it is.
 
-        A name is one of :data:`RELEASES`, a version (``8.5.3``, ``v8.5.3``), or a lineage and a version
-        (``next-8.5.7``). Two numbers mean the newest release of the line. Raises
-        :class:`~ticdc_emit.errors.ConfigError` for a version that is not in the table, and for one that both lineages
-        have.
+        A name is one of :data:`RELEASES`, a version (``8.5.3``), or a lineage and a version (``next-8.5.7``). Two
+        numbers mean the newest release of the line.
         """
         if isinstance(release, Release):
             return release

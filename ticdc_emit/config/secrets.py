@@ -26,11 +26,7 @@ MASK = "****"
 
 
 class Secret(Generic[T]):
-    """A value that never prints: ``repr``, ``str`` and ``format`` are ``****``.
-
-    Immutable; compares, hashes and pickles by its value.  Deliberately not a dataclass: ``dataclasses.asdict`` of a
-    config must not open it.
-    """
+    """A value that never prints. Not a dataclass: ``dataclasses.asdict`` of a config must not open it."""
 
     __slots__ = ("_value",)
     _value: T
@@ -64,11 +60,7 @@ class Secret(Generic[T]):
 
 
 def hides_arguments(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function whose arguments or locals are secrets in clear text: its errors lose its frames.
-
-    Many tools print a traceback with the local variables of every frame.  The library's own errors need no frames; any
-    other exception keeps its whole traceback.
-    """
+    """Decorate a function with secrets in clear text: its errors lose its frames, whose variables many tools print."""
 
     @wraps(function)
     def hidden(*args: P.args, **kwargs: P.kwargs) -> T:

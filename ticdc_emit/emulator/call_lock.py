@@ -64,8 +64,7 @@ class CallLock:
     def held(self, call: str, *, waits: bool = True) -> Iterator[None]:
         """Keep other threads' calls out of the block. Raises :class:`~ticdc_emit.errors.ServerBusyError`.
 
-        ``waits=False``: raise it at once if another call runs or waits. A lock is not fair, so whoever takes it again
-        and again would keep the others out.
+        ``waits=False``: at once if another call runs or waits. A lock is not fair to those who wait.
         """
         if not (self._acquired() if waits else not self._waiting and self._lock.acquire(blocking=False)):
             raise self._busy(call)

@@ -47,10 +47,7 @@ State: TypeAlias = Literal["normal", "stopped", "failed", "finished"]
 class EmulatedChangefeed:
     """``start_ts``: the TSO after which it sends; ``target_ts``: that after which it is finished.
 
-    ``config``, ``sink``: ``None`` for a changefeed into the void (``blackhole://``). ``registry``: instead of the
-    configured one. ``on_report``: called with each batch's report. Raises the :class:`~ticdc_emit.errors.ConfigError`
-    and :class:`~ticdc_emit.errors.SchemaError` families for a configuration that does not fit the tables; nothing
-    outside is touched.
+    ``config``, ``sink``: ``None`` for ``blackhole://``. Raises for a configuration that does not fit the tables.
     """
 
     def __init__(
@@ -104,10 +101,8 @@ class EmulatedChangefeed:
     def send_new(self, until: int | None = None, *, watermark: bool = True, refuses_rows: bool = False) -> None:
         """Send what the source has committed since the last call, and then the watermark ``until``, a TSO.
 
-        ``watermark``: whether watermarks follow; without, a later one covers the rows.
-
-        Does nothing unless the state is ``normal``. An error ends that: it is kept, and raised. With ``refuses_rows``,
-        one of rows before the first message was sent is raised alone.
+        An error ends the state ``normal``, without which nothing is sent. With ``refuses_rows``, one of rows before the
+        first message was sent is raised alone.
         """
         if self.state != "normal":
             return
@@ -168,9 +163,7 @@ class EmulatedChangefeed:
     def restart(self, checkpoint: int | None = None, *, skips: bool = False) -> None:
         """Begin anew after a checkpoint, by default the changefeed's, and send everything after it, also again.
 
-        Partitions that are held stay held; the messages that waited there are made anew. Raises
-        :class:`~ticdc_emit.errors.ChangefeedStateError` for a TSO before the changes that are kept, and for one above
-        the changefeed's checkpoint, unless it ``skips`` what is between them.
+        Held partitions stay held; what waited there is made anew. ``skips``: the checkpoint may be above its own.
         """
         begin = self.checkpoint if checkpoint is None else checkpoint
         if begin > self.checkpoint and not skips:

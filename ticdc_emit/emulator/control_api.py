@@ -333,11 +333,7 @@ router = APIRouter()
 
 
 def control_api(emulator: Emulator, *, served: frozenset[str] = frozenset(), any_sink: bool = False) -> FastAPI:
-    """Return the API, to be put behind a :class:`~ticdc_emit.emulator.guard.Guard`.
-
-    The arguments are those of :class:`~ticdc_emit.emulator.server.ControlServer`. ``state.settings`` of the result:
-    what ``GET /settings`` answers.
-    """
+    """Return the API, to be put behind a guard, with the arguments of the control server."""
     application = _application()
     application.state.emulator = emulator
     application.state.settings = {}

@@ -93,12 +93,9 @@ def current_ends(sink: Sink, targets: Iterable[Target]) -> dict[Target, int]:
 
 
 class RecordingSink:
-    """A :class:`~ticdc_emit.delivery.base.Sink` around another one, in this process; safe to use from several threads.
+    """A sink around another one, in this process. ``ends``: shared by changefeeds that write to the same Kafka.
 
-    Two locks: one is held while messages are sent, the other one only while something is looked up or recorded. So what
-    was sent so far is known also while a long sending goes on.
-
-    ``ends``: shared by the changefeeds that write to the same Kafka.
+    One lock is held while messages are sent, the other one only while something is looked up or recorded.
     """
 
     in_process = True

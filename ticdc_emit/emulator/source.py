@@ -224,11 +224,7 @@ class Source:
 
     @contextmanager
     def taken(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Commits]:
-        """Commit row changes in the generic form as one transaction, and take them back if the block raises.
-
-        The clock gives the commit_ts. Values are text that their columns accept or ``None``, those of integer columns
-        may be numbers. Raises the :class:`~ticdc_emit.errors.RowError` family and what SQL raises for such changes.
-        """
+        """Commit row changes in the generic form as one transaction, and take them back if the block raises."""
         start, commit_ts = self.clock.last, self.clock()
         for position, row in enumerate(rows):
             for name in sorted(row.keys() - _MEMBERS) if isinstance(row, Mapping) else ():
@@ -265,8 +261,7 @@ class Source:
     ) -> Commits:
         """Commit changes of generated traffic, in the typed form by ``schema.name``, and its DDL, up to a TSO.
 
-        Each change keeps its commit_ts, which must be above the last commit. Where SQL has changed its row, it is made
-        to fit: the images before are those that the tables have.
+        Each keeps its commit_ts. Where SQL has changed its row, it is made to fit.
         """
         start = begin = self._log[-1].end if self._log else self.begins
         database = current_database(None, self.catalog)
