@@ -32,7 +32,7 @@ from ticdc_emit.sql.expressions import evaluate
 from ticdc_emit.sql.nodes.base import Node, with_children
 from ticdc_emit.sql.words import to_lower
 
-UNKNOWN_COLUMN, DIVISION_BY_ZERO = 1054, 1365
+UNKNOWN_COLUMN, DIVISION_BY_ZERO, OF_GENERATED = 1054, 1365, 3105
 REMEDY = "Write it as statements of one table with the values themselves"
 
 _MOMENTS = frozenset({"NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE"})
@@ -88,6 +88,15 @@ class Scope:
             remedy=f"Name a column of {self._info.full_name}",
             number=UNKNOWN_COLUMN,
         )
+
+    def refuse_generated(self, column: Column) -> None:
+        """Raise the :class:`StatementError` of a value for a generated column."""
+        if column.generated:
+            raise StatementError(
+                f"The value specified for generated column '{column.name}' is not allowed",
+                remedy="Leave the column out, or write DEFAULT",
+                number=OF_GENERATED,
+            )
 
     def _is_own(self, qualifier: list[str]) -> bool:
         assert self._info is not None

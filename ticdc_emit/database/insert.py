@@ -19,10 +19,17 @@ import pyarrow as pa
 from ticdc_emit.columnar.assignment import NOT_NULL, assign_each
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import accept
-from ticdc_emit.database.expressions import UNKNOWN_COLUMN, Scope, expression_errors, unsupported, value_of
+from ticdc_emit.database.expressions import (
+    OF_GENERATED,
+    UNKNOWN_COLUMN,
+    Scope,
+    expression_errors,
+    unsupported,
+    value_of,
+)
 from ticdc_emit.database.partitions import NO_PARTITION
 from ticdc_emit.database.row_values import canonical_texts
-from ticdc_emit.database.statement import OF_GENERATED, RunningStatement
+from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.transaction import StoredTable
 from ticdc_emit.errors import SchemaError, StatementError
 from ticdc_emit.schema.model import NOW, Column
@@ -145,12 +152,7 @@ def _given(
                 row[column], size = [value], size + byte_size(value.data)
                 with expression_errors(column.name):
                     check_bytes("values of a statement", size)
-            if column.generated:
-                raise StatementError(
-                    f"The value specified for generated column '{column.name}' is not allowed",
-                    remedy="Leave the column out, or write DEFAULT",
-                    number=OF_GENERATED,
-                )
+            names.refuse_generated(column)
         for column, own in filled.items():
             own += row.get(column) or [column] * count
         number += count

@@ -256,7 +256,7 @@ class Session:
     def _run(self, statement: ScriptStatement, facts: Mapping[str, int]) -> StatementResult:
         text, word = statement.text, statement.word
         now = facts.get("commit_ts") or self._clock()
-        self._values.now = self._time_of(now)
+        self._values.now = dt.datetime.fromtimestamp(physical_ms(now) / 1000, self._zone)
         kind = word if word in ("LOCK", "UNLOCK") else statement.without_effect()
         if kind:
             if word not in ("LOCK", "UNLOCK") and (skipped := SKIPPED.get(None)) is not None:
@@ -342,9 +342,6 @@ class Session:
                     "Set sql_mode to STRICT_TRANS_TABLES, or give a value that fits",
                 ) from None
             raise
-
-    def _time_of(self, tso: int) -> dt.datetime:
-        return dt.datetime.fromtimestamp(physical_ms(tso) / 1000, self._zone)
 
     # -- transactions ----------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from ticdc_emit.sql.call_tree import parse_call_tree
 from ticdc_emit.sql.evaluation.values import NotExactError, check_bytes
 from ticdc_emit.sql.types import MySQLType, integer_range
 
-UNKNOWN_TABLE, OF_GENERATED, OUT_OF_NUMBERS, NO_PARENT, HAS_CHILDREN = 1146, 3105, 1467, 1452, 1451
+UNKNOWN_TABLE, OUT_OF_NUMBERS, NO_PARENT, HAS_CHILDREN = 1146, 1467, 1452, 1451
 RESTRICTS = ("", "RESTRICT", "NO ACTION")
 """Actions of a foreign key with which a row that others refer to stays as it is."""
 

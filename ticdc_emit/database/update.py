@@ -20,9 +20,8 @@ from ticdc_emit.database.expressions import Scope, expression_errors, matching, 
 from ticdc_emit.database.insert import Inserted, default_text, new_rows
 from ticdc_emit.database.partitions import partitions_of
 from ticdc_emit.database.row_values import canonical_texts, column_values
-from ticdc_emit.database.statement import OF_GENERATED, RunningStatement
+from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.transaction import Stored, StoredTable
-from ticdc_emit.errors import StatementError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.sql import nodes
@@ -175,12 +174,7 @@ def _assignments(assigned: Sequence[nodes.Assigned], scope: Scope) -> dict[Colum
             value = column if each.value.column is None else scope.column(each.value.column)
         else:
             value = scope.bind(each.value)
-        if column.generated:
-            raise StatementError(
-                f"The value specified for generated column '{column.name}' is not allowed",
-                remedy="Leave the column out, or write DEFAULT",
-                number=OF_GENERATED,
-            )
+        scope.refuse_generated(column)
         assignments[column] = value
     return assignments
 

@@ -47,21 +47,8 @@ _BLOB_SIZES = (
 # -- types -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ColumnType:
-    """The type of a column with all that follows from it; the fields are those of :class:`Column`."""
-
-    type: MySQLType
-    flen: int
-    decimal: int
-    charset: str
-    collate: str
-    elems: tuple[str, ...]
-    flags: ColumnFlag
-
-
-def build_type(name: str, spec: TypeSpec, collate: str, inherited: tuple[str, str]) -> ColumnType:
-    """Return the type of a column; ``DdlError`` if TiDB would refuse it.
+def build_type(name: str, spec: TypeSpec, collate: str, inherited: tuple[str, str]) -> Column:
+    """Return a column of a type, without its options; ``DdlError`` if TiDB would refuse it.
 
     ``collate``: the column's own COLLATE, or empty. ``inherited``: the table's charset and collation.
     """
@@ -69,7 +56,7 @@ def build_type(name: str, spec: TypeSpec, collate: str, inherited: tuple[str, st
     charset, collate = _charset(spec, collate, inherited)
     kind, flen, decimal = _lengths(spec, charset)
     labels = _labels(name, spec, charset, collate)
-    return ColumnType(kind, flen, decimal, charset, collate, labels, _flags(spec))
+    return Column(0, name, kind, flen, decimal, charset, collate, _flags(spec), labels)
 
 
 def refuse_column(name: str, message: str, remedy: str) -> NoReturn:
@@ -269,18 +256,12 @@ class _Builder:
             self._fail("the name is reserved", "Choose another name")
         collation = self._options.get("collate")
         collate = str(collation.value) if collation else ""
-        column_type = build_type(definition.name, definition.type, collate, self._inherited)
-        options = self._options_given(column_type)
-        column = Column(
+        column = build_type(definition.name, definition.type, collate, self._inherited)
+        options = self._options_given(column)
+        column = replace(
+            column,
             id=number,
-            name=definition.name,
-            type=column_type.type,
-            flen=column_type.flen,
-            decimal=column_type.decimal,
-            charset=column_type.charset,
-            collate=column_type.collate,
             flags=options.flags,
-            elems=column_type.elems,
             comment=options.comment,
             generated=options.generated,
             generated_expr=options.generated_expr,
@@ -288,8 +269,8 @@ class _Builder:
         self._check_options(column, options.default)
         return BuiltColumn(self._with_stored_default(column, options.default), tuple(options.constraints))
 
-    def _options_given(self, column_type: ColumnType) -> _Options:
-        flags = column_type.flags
+    def _options_given(self, column: Column) -> _Options:
+        flags = column.flags
         constraints: list[Constraint] = []
         options = _Options(flags, constraints)
         for option in self._definition.options:
@@ -308,7 +289,7 @@ class _Builder:
             elif option.kind == "default" and isinstance(option.value, (Literal, DefaultExpression)):
                 options.default = option.value
             elif option.kind == "on update" and isinstance(option.value, DefaultExpression):
-                flags |= self._on_update(column_type, option.value)
+                flags |= self._on_update(column, option.value)
             elif option.kind == "comment":
                 options.comment = str(option.value)[:MAX_COMMENT]
             elif option.kind.startswith("generated") and isinstance(option.value, Expression):
@@ -323,8 +304,8 @@ class _Builder:
         offset = self._definition.offset
         return Constraint("primary" if kind == "primary" else "unique", "", (part,), options, offset=offset)
 
-    def _on_update(self, column_type: ColumnType, value: DefaultExpression) -> ColumnFlag:
-        if column_type.type not in MOMENT_TYPES or value.fsp != column_type.decimal:
+    def _on_update(self, column: Column, value: DefaultExpression) -> ColumnFlag:
+        if column.type not in MOMENT_TYPES or value.fsp != column.decimal:
             self._fail(
                 "invalid ON UPDATE clause", "Use ON UPDATE CURRENT_TIMESTAMP with the column's fractional digits"
             )

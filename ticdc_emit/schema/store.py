@@ -188,14 +188,6 @@ class Database:
         return self.charset, self.collate
 
 
-@dataclass(frozen=True)
-class DroppedTable:
-    """A table before the DDL job that dropped or truncated it."""
-
-    job: int
-    state: TableState
-
-
 class SchemaStore:
     """Databases, tables and their versions; a statement stages its changes, and commits them or rolls them back.
 
@@ -209,7 +201,8 @@ class SchemaStore:
         self._tables: dict[TableKey, TableState] = {}
         self._history: dict[TableKey, list[tuple[int, TableInfo | None]]] = {}
         self._staged: dict[TableKey, TableState | None] = {}
-        self._dropped: list[DroppedTable] = []
+        self._dropped: list[tuple[int, TableState]] = []
+        """Tables before the DDL job that dropped or truncated them, with its id."""
         self._dropped_databases: dict[str, tuple[Database, tuple[TableState, ...]]] = {}
 
     # -- databases -----------------------------------------------------------------------------------------------
@@ -238,7 +231,7 @@ class SchemaStore:
         tables = tuple(state for state in self._tables.values() if state.info.schema.lower() == name.lower())
         for state in tables:
             self.stage_drop(state.info)
-        self._dropped = [each for each in self._dropped if each.state.info.schema.lower() != name.lower()]
+        self._dropped = [each for each in self._dropped if each[1].info.schema.lower() != name.lower()]
         self._dropped_databases[name.lower()] = database, tables
 
     def dropped_database(self, name: str) -> tuple[Database, tuple[TableState, ...]]:
@@ -274,15 +267,15 @@ class SchemaStore:
 
     def keep_dropped(self, job: int, state: TableState) -> None:
         """Remember a table that a job drops or truncates."""
-        self._dropped.append(DroppedTable(job, state))
+        self._dropped.append((job, state))
 
     def dropped_table(self, schema: str, name: str, job: int = 0) -> TableState:
         """Return the table of the last such job, or of a job id; ``DdlError`` if there is none."""
-        for each in reversed(self._dropped):
-            info = each.state.info
+        for number, state in reversed(self._dropped):
+            info = state.info
             named = (info.schema.lower(), info.name.lower()) == (schema.lower(), name.lower())
-            if (each.job == job) if job else named:
-                return each.state
+            if (number == job) if job else named:
+                return state
         what = f"DDL job {job}" if job else f"{schema}.{name}"
         raise DdlError(
             f"there is no dropped or truncated table of {what}",

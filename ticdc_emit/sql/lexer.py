@@ -262,6 +262,7 @@ class _Scanner:
                 self._fail(position)
             kind = token.lastgroup or ""
             start, position = token.span(kind)
+            after_name = bool(tokens) and tokens[-1].kind == "name" and tokens[-1].end == start
             if kind == "word" and not after_dot:
                 tokens.append(self._word(sql[start:position], start, position, after_dot=False))
                 if self._joins_rows and not depth and tokens[-1].text in ("VALUES", "VALUE"):
@@ -282,7 +283,7 @@ class _Scanner:
             elif kind == "close":
                 tokens.append(Token("symbol", "*", "*", start, start + 1))
                 position = start + 1
-            elif kind == "decimal" and tokens and sql[start] == "." and self._ends_name(start):
+            elif kind == "decimal" and sql[start] == "." and after_name:
                 tokens.append(Token("symbol", ".", ".", start, start + 1))
                 position, after_dot = start + 1, True
             elif kind == "symbol":
@@ -325,10 +326,6 @@ class _Scanner:
         while position and self._sql[position - 1] == " ":
             position -= 1
         return self._sql[position - 1 : position] == "."
-
-    def _ends_name(self, position: int) -> bool:
-        last = self._tokens[-1]
-        return last.end == position and last.kind == "name"
 
     def _fail(self, position: int) -> NoReturn:
         position += len(self._sql[position:]) - len(self._sql[position:].lstrip(" \t\n\v\f\r"))

@@ -313,7 +313,8 @@ def to_text(value: Value) -> Value:
         assert value.type is not None
         labels = map_values(partial(label_of, value.type.type, value.type.elems), pa.string(), value.data)
         return replace(value, kind=Kind.TEXT, data=labels, type=None)
-    if value.kind is Kind.INT and (value.type is None or _has_plain_text(value.type)):
+    column = value.type
+    if value.kind is Kind.INT and (column is None or (column.flen >= 0 and not column.flags & ColumnFlag.ZEROFILL)):
         return _NUMBER_TEXT(pc.cast(to_integer(value), pa.string()))
     if value.kind is Kind.DECIMAL:
         return _NUMBER_TEXT(_text_of_decimal(value.data))
@@ -329,10 +330,6 @@ def _float_text(single: bool, number: float) -> str:
     """Go's 'f' form of the shortest digits, which never has an exponent."""
     exact = np.float32(number) if single else np.float64(number)
     return str(np.format_float_positional(exact, unique=True, trim="-"))
-
-
-def _has_plain_text(column: Operand) -> bool:
-    return column.flen >= 0 and not column.flags & ColumnFlag.ZEROFILL
 
 
 _PLAIN_SCALE = 6  # Arrow prints decimals near zero with an exponent from the next scale on

@@ -59,7 +59,8 @@ def as_eval(operand: Operand, wanted: Eval) -> Operand:
     """Return an argument in the type that a function takes; unchanged if it already has it."""
     match wanted:
         case Eval.INT:
-            return _as_int(operand)
+            is_int = operand.eval is Eval.INT or operand.type is MySQLType.ENUM
+            return operand if is_int else _number(operand, MySQLType.LONGLONG, operand.flen, 0)
         case Eval.REAL:
             return operand if operand.eval is Eval.REAL else _number(operand, MySQLType.DOUBLE, MAX_REAL_WIDTH, -1)
         case Eval.DECIMAL:
@@ -69,12 +70,6 @@ def as_eval(operand: Operand, wanted: Eval) -> Operand:
         case Eval.JSON:
             return operand if operand.eval is Eval.JSON else _as_json(operand)
     raise DdlError(f"it converts to {wanted.value}")
-
-
-def _as_int(operand: Operand) -> Operand:
-    if operand.eval is Eval.INT or operand.type is MySQLType.ENUM:
-        return operand
-    return _number(operand, MySQLType.LONGLONG, operand.flen, 0)
 
 
 def _number(operand: Operand, kind: MySQLType, flen: int, decimal: int) -> Operand:

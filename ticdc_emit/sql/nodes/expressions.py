@@ -42,14 +42,9 @@ class Constant:
         if isinstance(value, float):
             return exponent_text(value)
         if isinstance(value, bytes):
-            return f"x'{value.hex()}'" if self.kind == "hex" else _bits_text(value)
+            digits = f"{int.from_bytes(value, 'big'):b}" if value else ""
+            return f"x'{value.hex()}'" if self.kind == "hex" else f"b'{digits}'"
         return style.word(self.kind)
-
-
-def _bits_text(value: bytes) -> str:
-    if not value:
-        return "b''"
-    return f"b'{int.from_bytes(value, 'big'):b}'"
 
 
 def exponent_text(value: float) -> str:

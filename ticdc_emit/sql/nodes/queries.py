@@ -52,7 +52,8 @@ class Join:
 
     def restore(self, style: Style = WIRE) -> str:
         left = self.left.restore(style)
-        with_comma = isinstance(self.left, Join) and self.left.right is None and _is_subquery(self.left.left)
+        alone = self.left.left if isinstance(self.left, Join) and self.left.right is None else None
+        with_comma = isinstance(alone, Source) and isinstance(alone.origin, Subquery)
         if isinstance(self.left, Join) and not with_comma:
             left = f"({left})"
         if self.right is None:
@@ -79,10 +80,6 @@ def sources(factor: object) -> Iterator[Source]:
     elif isinstance(factor, Join):
         yield from sources(factor.left)
         yield from sources(factor.right)
-
-
-def _is_subquery(factor: TableFactor) -> bool:
-    return isinstance(factor, Source) and isinstance(factor.origin, Subquery)
 
 
 def cross_join(left: TableFactor, right: TableFactor) -> Join:

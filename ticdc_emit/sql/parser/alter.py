@@ -168,9 +168,6 @@ class AlterGrammar(TableGrammar):
 
     # -- partitions ------------------------------------------------------------------------------------------
 
-    def _no_binlog(self) -> bool:
-        return bool(self._accept_any("NO_WRITE_TO_BINLOG", "LOCAL"))
-
     def _minor(self, row: nodes.MinorForm) -> nodes.MinorChange:
         return nodes.MinorChange(row, tuple(self._fields(row.form).items()))
 
@@ -183,7 +180,7 @@ class AlterGrammar(TableGrammar):
         bound = self._less_than()
         if word == "FIRST":
             self._if_exists()
-        no_binlog = word == "LAST" and self._no_binlog()
+        no_binlog = word == "LAST" and bool(self._accept_any("NO_WRITE_TO_BINLOG", "LOCAL"))
         return nodes.IntervalChange(word, bound, no_binlog, start, self._prev.end)
 
     def _last_change(self) -> nodes.AlterSpec:

@@ -29,15 +29,14 @@ Rules: TypeAlias = Mapping[str, Sequence[tuple[Lead, _T]]]
 def rules_by_word(*rules: tuple[Lead | str, _T]) -> Rules[_T]:
     """Return the rules, given with their first words, by the first of these; ``A|B``: either word."""
     by_word: dict[str, list[tuple[Lead, _T]]] = {}
-    given = ((_lead(words) if isinstance(words, str) else words, rule) for words, rule in rules)
+    given = (
+        (tuple(tuple(word.split("|")) for word in words.split()) if isinstance(words, str) else words, rule)
+        for words, rule in rules
+    )
     for lead, rule in sorted(given, key=lambda each: -len(each[0])):
         for word in lead[0]:
             by_word.setdefault(word, []).append((lead, rule))
     return by_word
-
-
-def _lead(words: str) -> Lead:
-    return tuple(tuple(word.split("|")) for word in words.split())
 
 
 class TokenCursor:

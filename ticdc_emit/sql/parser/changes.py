@@ -189,7 +189,7 @@ class ChangeParser(QueryGrammar):
         if self._accept("NAMES") or self._charset_keyword():
             charset = nodes.Constant("string", "default" if self._accept("DEFAULT") else self._charset_name())
             if self._accept("COLLATE"):
-                self._collation_name()
+                self._name_or_string("a collation")
             return nodes.Variable("names", charset)
         scope, name = "", self._curr.value
         if self._curr.kind == "variable":

@@ -174,7 +174,8 @@ class ColumnGrammar(QueryGrammar):
             length = self._length()
             return nodes.TypeSpec(MySQLType.BIT, 1 if length == _EMPTY_LENGTH else length)
         if word in _TIMES:
-            return self._time_type(*_TIMES[word])
+            (kind, width), fsp = _TIMES[word], self._length()
+            return nodes.TypeSpec(kind, width + 1 + fsp if fsp > 0 else width, fsp)
         if word == "DATE":
             return nodes.TypeSpec(MySQLType.DATE)
         if word in ("YEAR", "SQL_TSI_YEAR"):
@@ -256,10 +257,6 @@ class ColumnGrammar(QueryGrammar):
                 kind = MySQLType.DOUBLE if length > _FLOAT_PRECISION else kind
                 length = _EMPTY_LENGTH
         return self._signed(nodes.TypeSpec(kind, length, scale))
-
-    def _time_type(self, kind: MySQLType, width: int) -> nodes.TypeSpec:
-        fsp = self._length()
-        return nodes.TypeSpec(kind, width + 1 + fsp if fsp > 0 else width, fsp)
 
     def _year_type(self) -> nodes.TypeSpec:
         opening = self._curr
