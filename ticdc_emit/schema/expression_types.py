@@ -98,6 +98,5 @@ def operand_of(column: Column) -> Operand:
     return replace(
         operand,
         coercibility=Coercibility.IMPLICIT if has_collation else Coercibility.NUMERIC,
-        is_ascii=operand.eval not in (Eval.STRING, Eval.JSON) or column.charset == "ascii",
         is_column=True,
     )

@@ -218,7 +218,6 @@ def _text(value: str, introducer: str) -> Operand:
         collate,
         ColumnFlag.NOT_NULL,
         coercibility=Coercibility.COERCIBLE,
-        is_ascii=value.isascii(),
         is_constant=True,
         value=value,
     )

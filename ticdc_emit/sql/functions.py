@@ -18,8 +18,8 @@ from ticdc_emit.sql.call_tree import ALIASES, Call
 from ticdc_emit.sql.evaluation import arithmetic, comparisons, dates, documents, texts
 from ticdc_emit.sql.evaluation.values import NotExactError, Value
 from ticdc_emit.sql.inference import rules
-from ticdc_emit.sql.inference.operands import ASCII_TEXT, MAX_BLOB_WIDTH, Eval, Operand
-from ticdc_emit.sql.inference.rules import Arguments, Rule, Signature, length_of, of_first
+from ticdc_emit.sql.inference.operands import MAX_BLOB_WIDTH, Eval, Operand
+from ticdc_emit.sql.inference.rules import Arguments, Rule, Signature, length_of
 
 Kernel: TypeAlias = Callable[..., Value]
 
@@ -142,10 +142,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "regexp": Function(rules.matches, comparisons.regexp),
     "isnull": Function(_counted(rules.is_null, 1), comparisons.is_null),
     # text
-    "lower": Function(_TEXT("s", length_of(), collation=of_first), texts.lower),
-    "upper": Function(_TEXT("s", length_of(), collation=of_first), texts.upper),
-    "reverse": Function(_TEXT("s", length_of(), collation=of_first), texts.reverse),
-    "md5": Function(_TEXT("s", 32, collation=ASCII_TEXT), partial(texts.digest, "md5")),
+    "lower": Function(_TEXT("s", length_of(), as_first=True), texts.lower),
+    "upper": Function(_TEXT("s", length_of(), as_first=True), texts.upper),
+    "reverse": Function(_TEXT("s", length_of(), as_first=True), texts.reverse),
+    "md5": Function(_TEXT("s", 32), partial(texts.digest, "md5")),
     # JSON
     "json_type": Function(_TEXT("j", 51)),
     "json_unquote": Function(_TEXT("s", length_of()), documents.json_unquote),

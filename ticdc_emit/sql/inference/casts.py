@@ -176,7 +176,6 @@ def cast(operand: Operand, target: Operand) -> Operand:
     result = replace(
         result,
         coercibility=Coercibility.IMPLICIT if is_text else Coercibility.NUMERIC,
-        is_ascii=not is_text or result.charset == "ascii",
     )
     if not operand.is_constant or result.eval is Eval.JSON:
         return result

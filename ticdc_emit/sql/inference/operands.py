@@ -7,14 +7,12 @@ Rule source: pingcap/tidb ``pkg/parser/types``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from typing import Final
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.sql.charsets import python_codec
-from ticdc_emit.sql.types import BINARY_CHARSET, STRING_TYPES, TYPES, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import BINARY_CHARSET, TYPES, ColumnFlag, MySQLType
 
 UNSPECIFIED: Final = -1
 MAX_INT_WIDTH, MAX_REAL_WIDTH, MAX_DECIMAL, MAX_SCALE, MAX_FSP = 20, 23, 65, 30, 6
@@ -72,7 +70,6 @@ class Operand:
     elems: tuple[str, ...] = ()
     is_array: bool = False
     coercibility: Coercibility = Coercibility.NUMERIC
-    is_ascii: bool = True  # all its possible characters are ASCII ("repertoire")
     is_constant: bool = False
     value: object = None  # of a constant; ``UNKNOWN`` if only TiDB can fold it
     is_column: bool = False
@@ -101,14 +98,6 @@ class Operand:
         """Whether it is the literal NULL."""
         return self.type is MySQLType.NULL
 
-    @property
-    def is_string(self) -> bool:
-        return self.type in STRING_TYPES and not self.is_array
-
-    @property
-    def is_binary_string(self) -> bool:
-        return self.is_string and self.collate == BINARY_CHARSET
-
     def flag(self, flag: ColumnFlag, on: bool = True) -> Operand:
         """Return it with ``flag`` set or cleared."""
         return replace(self, flags=self.flags | flag if on else self.flags & ~flag)
@@ -132,126 +121,29 @@ def with_length(operand: Operand, flen: int) -> Operand:
     return replace(operand, type=kind, flen=flen)
 
 
-_UNICODE = frozenset({"utf8", "utf8mb4"})
-_BIN_COLLATIONS = {"utf8": "utf8_bin", "utf8mb4": "utf8mb4_bin", "gbk": "gbk_bin", "gb18030": "gb18030_bin"}
-_ARE_BIN = frozenset({"ascii_bin", "latin1_bin", *_BIN_COLLATIONS.values()})
-
-
 @dataclass(frozen=True)
 class Collation:
     charset: str
     collate: str
     coercibility: Coercibility
-    is_ascii: bool
 
 
-TEXT = Collation(*CONNECTION, Coercibility.COERCIBLE, is_ascii=False)
-ASCII_TEXT = Collation(*CONNECTION, Coercibility.COERCIBLE, is_ascii=True)
-BYTES = Collation(BINARY_CHARSET, BINARY_CHARSET, Coercibility.NUMERIC, is_ascii=True)
+TEXT = Collation(*CONNECTION, Coercibility.COERCIBLE)
+BYTES = Collation(BINARY_CHARSET, BINARY_CHARSET, Coercibility.NUMERIC)
 
 
-def derived(operands: Sequence[Operand], *, gives_text: bool = True) -> Collation:
-    """Return the collation that the operands agree on; else ``DdlError``, like TiDB's "illegal mix of collations"."""
-    collation = _of(operands[0])
-    has_unknown = False
-    for operand in operands[1:]:
-        merged = _merged(collation, _of(operand))
-        if merged is None:
-            has_unknown = True
-            merged = Collation(BINARY_CHARSET, BINARY_CHARSET, Coercibility.NONE, collation.is_ascii)
-        collation = merged
-    if has_unknown and collation.coercibility is not Coercibility.EXPLICIT:
-        raise _illegal_mix(operands)
-    if collation.coercibility is Coercibility.NONE and not gives_text:
-        raise _illegal_mix(operands)
-    if collation.coercibility is Coercibility.NUMERIC and gives_text:
-        return ASCII_TEXT
-    if not all(_converts(operand, collation) for operand in operands):
-        raise _illegal_mix(operands)
-    return collation
-
-
-def _of(operand: Operand) -> Collation:
+def text_collation(operand: Operand) -> Collation:
+    """Return the collation of a text that a function makes of an operand; ``DdlError`` if it is open."""
     if not operand.collate:
         raise DdlError(
             f"CHARACTER SET {operand.charset} in it leaves the collation open",
             remedy="Add a COLLATE clause to the expression",
         )
+    if operand.coercibility is Coercibility.NUMERIC:
+        return TEXT
     charset, collate = operand.charset, operand.collate
     if operand.eval is Eval.JSON:
         charset, collate = CONNECTION
     elif operand.type is MySQLType.BIT:
         charset = collate = BINARY_CHARSET
-    return Collation(charset, collate, operand.coercibility, operand.is_ascii)
-
-
-def _merged(left: Collation, right: Collation) -> Collation | None:
-    ascii_both = left.is_ascii and right.is_ascii
-
-    def won(winner: Collation) -> Collation:
-        return Collation(winner.charset, winner.collate, winner.coercibility, ascii_both)
-
-    if BINARY_CHARSET in (left.collate, right.collate):
-        same = left.coercibility == right.coercibility
-        right_wins = left.coercibility > right.coercibility or (same and right.collate == BINARY_CHARSET)
-        return won(right if right_wins else left)
-    if left.charset == right.charset:
-        return _same_charset(left, right, won(left), won(right), ascii_both)
-    if left.coercibility < right.coercibility:
-        return won(left) if _gives_way(right) or left.charset in _UNICODE else None
-    if left.coercibility > right.coercibility:
-        return won(right) if _gives_way(left) or right.charset in _UNICODE else None
-    if _is_wider(left.charset, right.charset):
-        return won(left)
-    if _is_wider(right.charset, left.charset):
-        return won(right)
-    if left.is_ascii != right.is_ascii:
-        return won(right if left.is_ascii else left)
-    return None
-
-
-def _same_charset(
-    left: Collation, right: Collation, left_won: Collation, right_won: Collation, ascii_both: bool
-) -> Collation:
-    if left.coercibility != right.coercibility:
-        return right_won if left.coercibility > right.coercibility else left_won
-    if left.collate == right.collate:
-        return left_won
-    if left.coercibility is Coercibility.EXPLICIT:
-        raise DdlError(f"illegal mix of collations {left.collate} and {right.collate}")
-    if left.collate in _ARE_BIN:
-        return left_won
-    if right.collate in _ARE_BIN:
-        return right_won
-    binary = _BIN_COLLATIONS.get(right.charset, CONNECTION[1])
-    return Collation(right.charset, binary, Coercibility.NONE, ascii_both)
-
-
-def _gives_way(weaker: Collation) -> bool:
-    return weaker.is_ascii or weaker.coercibility >= Coercibility.SYSTEM
-
-
-def _is_wider(charset: str, other: str) -> bool:
-    return (charset in _UNICODE and other not in _UNICODE) or (charset == "utf8mb4" and other == "utf8")
-
-
-def _converts(operand: Operand, collation: Collation) -> bool:
-    if operand.charset == collation.charset or operand.is_ascii or operand.is_binary_string:
-        return True
-    if operand.is_constant:
-        return operand.value is UNKNOWN or _encodes(str(operand.value), collation.charset)
-    return BINARY_CHARSET in (operand.collate, collation.charset) or collation.charset in _UNICODE
-
-
-def _encodes(text: str, charset: str) -> bool:
-    if charset == "ascii":
-        return text.isascii()
-    try:
-        text.encode(python_codec(charset) or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _illegal_mix(operands: Sequence[Operand]) -> DdlError:
-    return DdlError("illegal mix of collations " + ", ".join(operand.collate for operand in operands))
+    return Collation(charset, collate, operand.coercibility)

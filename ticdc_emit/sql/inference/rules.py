@@ -28,7 +28,7 @@ from ticdc_emit.sql.inference.operands import (
     Collation,
     Eval,
     Operand,
-    derived,
+    text_collation,
     with_length,
 )
 from ticdc_emit.sql.nodes.expressions import negated
@@ -57,22 +57,20 @@ _DEFAULTS = {
 @dataclass(frozen=True)
 class Signature:
     """``takes``: a letter per argument (int, string, json, ``.`` unchanged). Letters in brackets are optional; ``*``
-    repeats the last one. ``flen`` is a number, or a rule over the converted arguments. ``collation`` is a rule over the
-    arguments as written.
+    repeats the last one. ``flen`` is a number, or a rule over the converted arguments.
     """
 
     result: Eval
     takes: str
     flen: int | Callable[[Arguments], int] | None = None
-    collation: Collation | Callable[[Arguments], Collation] | None = None
+    as_first: bool = False  # its text has the collation of the first argument
     is_unsigned: bool = False
 
     def __call__(self, arguments: Arguments) -> Operand:
         letters = self._letters(len(arguments))
-        if callable(self.collation):
-            collation = self.collation(arguments)
-        else:
-            collation = self.collation or (TEXT if self.result is Eval.STRING else BYTES)
+        collation = TEXT if self.result is Eval.STRING else BYTES
+        if self.as_first:
+            collation = text_collation(arguments[0])
         converted = [
             argument if letter == "." else as_eval(argument, _LETTERS[letter])
             for argument, letter in zip(arguments, letters, strict=True)
@@ -106,7 +104,6 @@ def result_of(result: Eval, collation: Collation, flen: int | None = None, decim
         charset,
         collate,
         coercibility=collation.coercibility,
-        is_ascii=collation.is_ascii,
     )
     return with_length(operand, default_flen if flen is None else flen)
 
@@ -250,8 +247,6 @@ def _truth(*, not_null: bool = False) -> Operand:
 def compare(operator: str, arguments: Arguments) -> Operand:
     """``=``, ``<``, ... and ``<=>``, which is never NULL."""
     left, right = arguments
-    if left.eval is Eval.STRING and right.eval is Eval.STRING:
-        derived(arguments, gives_text=False)
     for value, constant in ((left, right), (right, left)):
         _check_range(value, constant)
         if value.eval is Eval.INT and constant.is_constant and not value.is_constant and _is_never(operator, constant):
@@ -293,8 +288,6 @@ def in_(arguments: Arguments) -> Operand:
     """IN: with one value, TiDB uses a comparison."""
     if len(arguments) == 2:
         return compare("=", arguments)
-    if arguments[0].eval is Eval.STRING:
-        derived(arguments, gives_text=False)
     return folded(_truth(), arguments)
 
 
@@ -306,7 +299,6 @@ def between(arguments: Arguments) -> Operand:
 
 def matches(arguments: Arguments) -> Operand:
     """LIKE and REGEXP."""
-    derived(arguments[:2], gives_text=False)
     return folded(_truth(), arguments)
 
 
@@ -316,11 +308,6 @@ def is_null(arguments: Arguments) -> Operand:
     if argument.is_constant:
         return replace(_truth(not_null=True), is_constant=True, value=UNKNOWN)
     return _ZERO if argument.is_not_null else _truth(not_null=True)
-
-
-def of_first(arguments: Arguments) -> Collation:
-    """Return the collation of the first argument."""
-    return derived(arguments[:1])
 
 
 def length_of(times: int = 1, plus: int = 0) -> Callable[[Arguments], int]:

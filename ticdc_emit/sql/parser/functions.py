@@ -443,21 +443,6 @@ class CallGrammar(ExpressionGrammar):
         self._expect_symbol(")")
         return nodes.Call("CHAR_FUNC", (*arguments, last))
 
-    def _sequence_call(self) -> nodes.Node:
-        if self._word_at() == "NEXTVAL":
-            return self._next_value()
-        is_set = self._word_at() == "SETVAL"
-        name = self._opened()
-        arguments: tuple[nodes.Node, ...] = (self._table_name(),)
-        if is_set:
-            self._expect_symbol(",")
-            sign = "-" if self._accept_symbol("-") else ""
-            if not sign:
-                self._accept_symbol("+")
-            arguments += (nodes.Constant("integer", sign + str(self._integer())),)
-        self._expect_symbol(")")
-        return nodes.Call("SETVAL" if is_set else name, arguments)
-
     def _column_call(self) -> nodes.Node:
         node = nodes.Default if self._word_at() == "DEFAULT" else nodes.Values
         self._advance()
@@ -495,14 +480,12 @@ class CallGrammar(ExpressionGrammar):
         "DATE_SUB": _date_arithmetic,
         "DEFAULT": _column_call,
         "EXTRACT": _extract,
-        "LASTVAL": _sequence_call,
         "MID": _substring,
         "MOD": _modulo,
-        "NEXTVAL": _sequence_call,
+        "NEXTVAL": _next_value,
         "NOW": lambda self: self._plain_call(),
         "POSITION": _position_call,
         "ROW": _row_call,
-        "SETVAL": _sequence_call,
         "SUBDATE": _date_arithmetic,
         "SUBSTR": _substring,
         "SUBSTRING": _substring,
