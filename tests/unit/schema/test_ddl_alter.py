@@ -29,14 +29,6 @@ def names(info: TableInfo) -> list[str]:
     return [column.name for column in info]
 
 
-def test_new_columns_follow_hidden_ones() -> None:
-    info = after(
-        "create table t (a int, key e ((a + 1)))", "alter table t add b int", "alter table t add c int after a"
-    )
-    assert names(info) == ["a", "c", "_V$_e_0", "b"]
-    assert [column.name for column in info.data_columns] == ["a", "c", "b"]
-
-
 def test_ids_are_never_used_twice() -> None:
     info = after(TABLE, "alter table t add c int", "alter table t drop column c", "alter table t add d int")
     assert info.column("d").id == 5
@@ -76,27 +68,6 @@ def test_char_becomes_varchar_without_rewriting_unless_it_is_indexed() -> None:
     assert after("create table t (a char(5), b int, key (b))", modify).column("a").id == 1
 
 
-def test_modify_starts_from_nothing_but_keeps_the_key() -> None:
-    info = after(
-        "create table t (id int primary key, a int not null default 5 comment 'x')", "alter table t modify a int"
-    )
-    assert (info.column("a").default, info.column("a").comment, info.column("a").nullable) == (None, "", True)
-    info = after("create table t (id int primary key)", "alter table t modify id bigint")
-    assert info.column("id").is_primary_key
-
-
-def test_renames_reach_the_indexes() -> None:
-    info = after(
-        TABLE, "alter table t change B bb bigint", "alter table t rename column a to AA, rename index kb to k2"
-    )
-    assert [(index.name, index.columns) for index in info.indexes] == [("k2", ("bb",)), ("ab", ("AA", "bb"))]
-
-
-def test_dropping_an_expression_index_drops_its_hidden_column() -> None:
-    info = after("create table t (a int, key e ((a + 1), a))", "alter table t drop index e")
-    assert names(info) == ["a"]
-
-
 def test_index_names() -> None:
     info = after(
         "create table t (`primary` int, Ab int, c int unique, key (ab), key (ab), key ab_3 (ab), unique (`primary`),"
@@ -107,20 +78,6 @@ def test_index_names() -> None:
     assert [index.name for index in info.indexes] == expected
     info = after("create table t (a int, key (a), key (a), key (a))", "alter table t add key (a), add key (a)")
     assert [index.name for index in info.indexes] == ["a", "a_2", "a_3", "a_4", "a_5"]
-
-
-def test_charset_of_the_table_and_of_the_columns() -> None:
-    table = "create table t (a varchar(5), b blob, c enum('x'), d text charset latin1)"
-    info = after(table, "alter table t collate utf8mb4_general_ci")
-    assert {column.collate for column in info} == {"utf8mb4_bin", "binary", "latin1_bin"}
-    info = after(table, "alter table t convert to charset utf8mb4 collate utf8mb4_unicode_ci")
-    assert [column.collate for column in info] == [
-        "utf8mb4_unicode_ci",
-        "binary",
-        "utf8mb4_unicode_ci",
-        "utf8mb4_unicode_ci",
-    ]
-    assert run("create table t (a varchar(5))", "alter table t charset utf8mb4")[1] == ()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import type_desc
 from ticdc_emit.schema.store import AssignedIds, IdSource
-from ticdc_emit.sql.actions import ACTIONS
 
 SCRIPT = """
 -- the shop; it's small
@@ -93,21 +92,6 @@ def test_history_by_commit_ts() -> None:
         catalog.table("test", "u")
 
 
-def test_the_same_history_gives_the_same_catalog() -> None:
-    assert catalog_from_sql(SCRIPT).tables() == catalog_from_sql(SCRIPT).tables()
-
-
-def test_versions_follow_commit_ts_and_never_go_back() -> None:
-    catalog = Catalog()
-    (first,) = catalog.apply("create table t (a int)", commit_ts=1000)
-    (second,) = catalog.apply("alter table t add b int", commit_ts=2000)
-    (third,) = catalog.apply("rename table t to u", commit_ts=2000)
-    versions = [event.table_info.version for event in (first, second, third) if event.table_info]
-    assert versions == [1000, 2000, 2001]
-    assert third.table_info is not None
-    assert third.table_info.update_ts == 2000
-
-
 def test_ids_given_by_the_caller() -> None:
     catalog = Catalog(ids=IdSource(first_id=500))
     ids = AssignedIds(table_id=7, column_ids={"a": 3}, partition_ids={"p": 9}, version=11, update_ts=10)
@@ -136,12 +120,6 @@ def test_several_tables_are_several_events() -> None:
     dropped = catalog.apply("drop table if exists a, nope, d.a2")
     assert [event.query for event in dropped] == ["DROP TABLE `test`.`a`", "DROP TABLE `d`.`a2`"]
     assert catalog.tables() == ()
-
-
-def test_a_swap_of_names() -> None:
-    catalog = catalog_from_sql("create table a (x int); create table b (y int)")
-    catalog.apply("rename table a to tmp, b to a, tmp to b")
-    assert [catalog.table("test", name).columns[0].name for name in ("a", "b")] == ["y", "x"]
 
 
 @pytest.mark.parametrize(
@@ -189,25 +167,6 @@ def test_statements_without_effect_give_no_event() -> None:
         "alter database test charset utf8mb4",
     ):
         assert catalog.apply(statement) == ()
-
-
-def test_dropping_a_database_drops_its_tables() -> None:
-    catalog = catalog_from_sql("create database d; create table d.a (x int); create table b (x int)")
-    (event,) = catalog.apply("drop schema d")
-    assert (event.action, event.schema, event.table, event.table_info) == ("drop schema", "d", "", None)
-    assert [info.full_name for info in catalog.tables()] == ["test.b"]
-
-
-def test_exchange_swaps_the_ids() -> None:
-    partition = "partition by range (a) (partition p values less than (1))"
-    catalog = catalog_from_sql(f"create table t (a int) {partition}; create table u (a int)")
-    (event,) = catalog.apply("alter table t exchange partition p with table u")
-    assert event.pre_table_info is not None
-    assert (event.table, event.pre_table_info.name) == ("t", "u")
-    assert (catalog.table("test", "t").partitions[0].id, catalog.table("test", "u").id) == (119, 117)
-    catalog.apply("alter table u add b int")
-    with pytest.raises(DdlError, match="different definitions"):
-        catalog.apply("alter table t exchange partition p with table u")
 
 
 def test_like_copies_all_but_foreign_keys() -> None:
@@ -328,28 +287,6 @@ def test_tables_that_tidb_refuses(statement: str) -> None:
 def test_an_unknown_time_zone_is_refused() -> None:
     with pytest.raises(SchemaError, match="time zone"):
         Catalog(time_zone="Mars/Olympus")
-
-
-def test_clustered_and_not() -> None:
-    def handle(definition: str) -> tuple[bool, bool, list[str]]:
-        info = catalog_from_sql(f"create table t ({definition})").table("test", "t")
-        return info.pk_is_handle, info.common_handle, [index.name for index in info.indexes]
-
-    assert handle("a int primary key") == (True, False, [])
-    assert handle("a int, primary key (a) clustered") == (True, False, [])
-    assert handle("a int primary key nonclustered") == (False, False, ["PRIMARY"])
-    assert handle("a varchar(3) primary key") == (False, True, ["PRIMARY"])
-    assert handle("a int, b int, key k (b), primary key (b, a)") == (False, True, ["k", "PRIMARY"])
-    assert handle("a int, b int, primary key (b, a) /*T![clustered_index] NONCLUSTERED */") == (
-        False,
-        False,
-        ["PRIMARY"],
-    )
-    assert handle("a int") == (False, False, [])
-
-
-def test_codes_are_unique() -> None:
-    assert len({facts.code for facts in ACTIONS.values()}) == len(ACTIONS)
 
 
 def test_columns_of_a_view_are_called_as_tidb_calls_them() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, mysql_type_name, sql_type, type_desc
-from ticdc_emit.sql.types import ColumnFlag
 
 
 def column(definition: str, options: str = "") -> Column:
@@ -78,52 +77,3 @@ def test_names_with_and_without_length_and_sign() -> None:
     assert mysql_type_name(column("year")) == "year"
     assert mysql_type_name(column("bit(8)")) == "bit"
     assert mysql_type_name(column("tinytext charset binary")) == "tinyblob"
-
-
-@pytest.mark.parametrize(
-    ("definition", "options", "expected"),
-    [
-        ("varchar(5)", "", ("utf8mb4", "utf8mb4_bin")),
-        ("varchar(5)", "charset latin1", ("latin1", "latin1_bin")),
-        ("varchar(5)", "collate gbk_bin", ("gbk", "gbk_bin")),
-        ("varchar(5) charset gbk", "charset latin1", ("gbk", "gbk_chinese_ci")),
-        ("varchar(5) charset gb18030", "", ("gb18030", "gb18030_chinese_ci")),
-        ("varchar(5) collate utf8_general_ci", "charset latin1", ("utf8", "utf8_general_ci")),
-        ("varchar(5) charset utf8mb3", "", ("utf8", "utf8_bin")),
-        ("varchar(5) binary", "collate utf8mb4_general_ci", ("utf8mb4", "utf8mb4_bin")),
-        ("enum('a')", "charset = ascii", ("ascii", "ascii_bin")),
-        ("int", "charset latin1", ("binary", "binary")),
-        ("json", "charset latin1", ("binary", "binary")),
-        ("text charset utf8mb4 collate utf8mb4_0900_ai_ci", "", ("utf8mb4", "utf8mb4_0900_ai_ci")),
-    ],
-)
-def test_charset_comes_from_column_then_table(definition: str, options: str, expected: tuple[str, str]) -> None:
-    made = column(definition, options)
-    assert (made.charset, made.collate) == expected
-
-
-def test_charset_comes_from_the_database_at_last() -> None:
-    catalog = Catalog()
-    catalog.apply("create database d charset gbk")
-    catalog.apply("create table d.a (c char(3))")
-    catalog.apply("alter database d collate utf8mb4_general_ci")
-    catalog.apply("create table d.b (c char(3))")
-    assert catalog.table("d", "a").collate == "gbk_chinese_ci"
-    assert catalog.table("d", "b").column("c").collate == "utf8mb4_general_ci"
-
-
-@pytest.mark.parametrize(
-    ("definition", "flags"),
-    [
-        ("int not null", ColumnFlag.NOT_NULL),
-        ("int not null null", ColumnFlag.NONE),
-        ("serial", ColumnFlag.UNSIGNED | ColumnFlag.NOT_NULL | ColumnFlag.AUTO_INCREMENT),
-        ("year", ColumnFlag.UNSIGNED | ColumnFlag.ZEROFILL),
-        ("bit(3)", ColumnFlag.UNSIGNED),
-        ("int zerofill", ColumnFlag.UNSIGNED | ColumnFlag.ZEROFILL),
-        ("datetime(2) on update now(2)", ColumnFlag.ON_UPDATE_NOW),
-        ("int primary key", ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL),
-    ],
-)
-def test_flags(definition: str, flags: ColumnFlag) -> None:
-    assert column(definition).flags == flags
