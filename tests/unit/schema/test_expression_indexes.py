@@ -92,8 +92,8 @@ def test_the_hidden_column_has_the_type_that_tidb_gives_it(expression: str, expe
         ("b + null", "arithmetic with NULL"),
         ("1 / 0", "NULL is known only to TiDB"),
         ("d + (1 + 1)", "only TiDB computes"),
-        ("n < 1e99", "beyond its range"),
-        ("n = 12345678901234567890123456789012345.5", "beyond its range"),
+        ("n < 1e9", "an integer compared with a constant of another type"),
+        ("'1' = n", "an integer compared with a constant of another type"),
         ("+".join(["b"] * 60_000), "it is too long"),
     ],
 )

@@ -186,8 +186,7 @@ class SourceColumn:
 @dataclass(frozen=True)
 class SourceTable:
     """A table that TiDB accepts; make it with :meth:`of`. ``keys``: the columns of the primary key, () for none.
-    ``unique``: further unique keys. ``partitioning``: the PARTITION BY clause, or "". ``assumptions``: sentences, those
-    of the columns first.
+    ``unique``: further unique keys. ``assumptions``: sentences, those of the columns first.
     """
 
     schema: str
@@ -196,7 +195,6 @@ class SourceTable:
     keys: tuple[str, ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
     comment: str = ""
-    partitioning: str = ""
     assumptions: tuple[str, ...] = ()
 
     @classmethod
@@ -209,7 +207,6 @@ class SourceTable:
         *,
         unique: Iterable[str | Iterable[str]] = (),
         comment: str = "",
-        partitioning: str = "",
         assumptions: Iterable[str] = (),
     ) -> SourceTable:
         """Return the table with its key: the key's columns are NOT NULL, its text VARCHAR, its bytes VARBINARY.
@@ -217,7 +214,7 @@ class SourceTable:
         Raises :class:`SchemaError`, with the column, for what TiDB refuses: names, equal names, types that a key cannot
         have, a key that is too long. :class:`MissingColumnError` for a key that is not a column.
         """
-        table = cls(schema, name, tuple(columns), names(keys, "keys"), tuple(map(names, unique)), comment, partitioning)
+        table = cls(schema, name, tuple(columns), names(keys, "keys"), tuple(map(names, unique)), comment)
         table._check_names()
         own = {to_lower(column.name): column.name for column in table.columns}
         table = replace(
@@ -243,9 +240,8 @@ class SourceTable:
             lines.append(f"PRIMARY KEY ({', '.join(map(quoted, self.keys))})")
         lines += [f"UNIQUE KEY ({', '.join(map(quoted, each))})" for each in self.unique]
         comment = f" COMMENT={string_literal(self.comment[:_MAX_TABLE_COMMENT])}" if self.comment else ""
-        partitioning = f" {self.partitioning}" if self.partitioning else ""
         body = ",\n  ".join(lines)
-        return f"CREATE TABLE {quoted(self.schema, self.name)} (\n  {body}\n){comment}{partitioning}"
+        return f"CREATE TABLE {quoted(self.schema, self.name)} (\n  {body}\n){comment}"
 
     def script(self) -> str:
         """Return the assumptions as comments, and the statement with a semicolon."""

@@ -188,26 +188,12 @@ def spark_table(
     ]
     given_keys = names(keys, "keys")
     key = given_keys or facts.keys
-    partitioning, notes = _partitioning(facts.partitioning, key)
+    notes = list(facts.notes)
+    if facts.partitioning:
+        notes.insert(0, f"The partitioning by {', '.join(facts.partitioning)} is left out.")
     if facts.keys and not given_keys:
-        notes = [f"The key is {facts.keys_from}: {', '.join(facts.keys)}.", *notes]
-    notes += facts.notes
-    return SourceTable.of(*name, columns, key, comment=facts.comment, partitioning=partitioning, assumptions=notes)
-
-
-_BUCKETS = re.compile(r"bucket\((\d+), *`?([^,()`]+)`?\)")
-
-
-def _partitioning(transforms: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, list[str]]:
-    if not transforms:
-        return "", []
-    buckets = _BUCKETS.fullmatch(transforms[0]) if len(transforms) == 1 else None
-    if buckets is not None and buckets[2] in keys:
-        return f"PARTITION BY KEY ({quoted(buckets[2])}) PARTITIONS {buckets[1]}", []
-    shown = ", ".join(transforms)
-    return "", [
-        f"The partitioning by {shown} is left out, because TiDB's partitions need bounds and the key's columns."
-    ]
+        notes.insert(0, f"The key is {facts.keys_from}: {', '.join(facts.keys)}.")
+    return SourceTable.of(*name, columns, key, comment=facts.comment, assumptions=notes)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import TypeAlias
 
 from ticdc_emit.errors import DdlError
@@ -33,11 +32,9 @@ from ticdc_emit.sql.inference.operands import (
 )
 from ticdc_emit.sql.nodes.expressions import negated
 from ticdc_emit.sql.types import (
-    INTEGER_TYPES,
     TEMPORAL_TYPES,
     ColumnFlag,
     MySQLType,
-    integer_range,
 )
 
 Arguments: TypeAlias = "Sequence[Operand]"
@@ -244,41 +241,17 @@ def _truth(*, not_null: bool = False) -> Operand:
     return result_of(Eval.INT, BYTES, 1).flag(ColumnFlag.NOT_NULL, not_null)
 
 
+_FOLDED = (Eval.REAL, Eval.DECIMAL, Eval.STRING)
+
+
 def compare(operator: str, arguments: Arguments) -> Operand:
     """``=``, ``<``, ... and ``<=>``, which is never NULL."""
     left, right = arguments
     for value, constant in ((left, right), (right, left)):
-        _check_range(value, constant)
-        if value.eval is Eval.INT and constant.is_constant and not value.is_constant and _is_never(operator, constant):
-            return replace(_truth(not_null=True), is_constant=True, value=0)
+        is_alike = constant.is_null or isinstance(constant.value, bytes) or constant.eval not in _FOLDED
+        if value.eval is Eval.INT and constant.is_constant and not (value.is_constant or is_alike):
+            raise DdlError("an integer compared with a constant of another type, for which TiDB may know the result")
     return folded(_truth(not_null=operator == "<=>"), arguments)
-
-
-def _is_never(operator: str, constant: Operand) -> bool:
-    """Return whether an integer never equals the constant."""
-    if operator not in ("=", "<=>") or constant.eval in (Eval.INT, Eval.DATETIME, Eval.TIMESTAMP, Eval.DURATION):
-        return False
-    if constant.is_null or isinstance(constant.value, bytes):
-        return False
-    value = constant.known()
-    if isinstance(value, str):
-        if value.strip().lstrip("+-").isdigit():
-            return False
-        raise DdlError("an integer compared with text that is not an integer")
-    number = Decimal(str(value))
-    return number != number.to_integral_value()
-
-
-def _check_range(value: Operand, constant: Operand) -> None:
-    """Refuse a constant beyond the integers of a column: TiDB folds some of these comparisons."""
-    is_open = value.is_constant or not constant.is_constant or constant.eval not in (Eval.REAL, Eval.DECIMAL)
-    if is_open or value.type not in INTEGER_TYPES:
-        return
-    if constant.value is UNKNOWN:
-        raise DdlError("an integer compared with a constant that only TiDB computes")
-    low, high = integer_range(value.type, unsigned=value.is_unsigned)
-    if not low <= Decimal(str(constant.value)) <= high:
-        raise DdlError("an integer compared with a constant beyond its range")
 
 
 and_ = Signature(Eval.INT, "..", 1)
