@@ -17,7 +17,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -28,8 +28,10 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.storage import FileRules, MemoryFolder, StorageFiles, TableRows
-from ticdc_emit.storage.paths import SchemaFile
+from ticdc_emit.storage.files import checkpoint_file
+from ticdc_emit.storage.paths import METADATA, SchemaFile
 
 from .compare import byte_diff
 from .history import CaseHistory
@@ -180,6 +182,41 @@ class _Run:
         self._report.check(self._protocol, self._variant.id, mismatch)
 
 
+class _RunningFiles(StorageFiles):
+    """What TiCDC's sink also does while it runs: the versions of rows, DDL and checkpoints, which a changefeed of the
+    library knows by its plan and gives to the folder as they are.
+    """
+
+    def __init__(self, config: ChangefeedConfig, folder: MemoryFolder, start_ts: int, now: datetime) -> None:
+        super().__init__(FileRules.of(config), folder, now=now, dispatchers=lambda number: f"{number}7")
+        self._start_ts, self._is_classic = start_ts, config.release.storage.newer_schemas == "used"
+        self._last_ddl: dict[int, int] = {}
+        self._checkpoint, self._checkpoint_at = 0, now
+
+    def version(self, info: TableInfo) -> int:
+        return max(info.version if self._is_classic else self._last_ddl.get(info.id, 0), self._start_ts)
+
+    def ddl(self, event: DdlEvent) -> None:
+        infos = (event.table_info, event.pre_table_info, *event.others)
+        ids = {info.id for info in infos if info is not None}
+        self._write_rows(
+            [
+                key
+                for key, pending in self._pending.items()
+                if self._is_classic or pending.table.id in ids or (not event.table and key.schema == event.schema)
+            ]
+        )
+        self._last_ddl.update(dict.fromkeys(ids, event.commit_ts))
+        for definition, folder in self._rules.definitions(event):
+            self._folder.write(definition.file.path(folder), definition.content())
+
+    def checkpoint(self, ts: int) -> None:
+        is_lower = ts < self._checkpoint and not self._is_classic
+        if not is_lower and self.now - self._checkpoint_at >= timedelta(seconds=2):
+            self._checkpoint, self._checkpoint_at = ts, self.now
+            self._folder.write(METADATA, checkpoint_file(ts))
+
+
 class _Sink:
     """The library's sink of one variant, driven by the events of the case."""
 
@@ -194,17 +231,8 @@ class _Sink:
         self._last_ts = 0
         self._files = self._started(0)
 
-    def _started(self, start_ts: int) -> StorageFiles:
-        def dispatcher(physical_id: int) -> str:
-            return f"{physical_id}7"  # as the recorder has it
-
-        return StorageFiles(
-            FileRules.of(self._config),
-            self.folder,
-            start_ts=start_ts,
-            now=self._now,
-            dispatchers=dispatcher,
-        )
+    def _started(self, start_ts: int) -> _RunningFiles:
+        return _RunningFiles(self._config, self.folder, start_ts, self._now)
 
     def take(self, index: int) -> list[Written]:
         """Handle an event; return what was written. Raises what the library raises."""
@@ -264,7 +292,7 @@ class _Sink:
         for number, value in zip_longest(ids, values):
             by_partition.setdefault(own if number is None else number, []).append(value)
         for number, parts in by_partition.items():
-            yield TableRows(encoder.table, number, b"".join(parts), header)
+            yield TableRows(encoder.table, number, b"".join(parts), self._files.version(encoder.table), header)
 
 
 def _moment(text: str) -> datetime:

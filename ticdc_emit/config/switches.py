@@ -292,18 +292,10 @@ class StorageSwitches:
     """Rows of an older version than a schema file with the same columns: go to the folder of that version, or are
     discarded.
     """
-    versions: Literal["table", "dispatcher"] = since("table", next="dispatcher")
-    """The version of rows: of the table's last DDL, or of the last DDL since the sink started; never before its
-    start.
-    """
     labels: bool = since(False, next={"8.5.5": True})
     """Whether schema files show the labels of ENUM and SET."""
-    flushed_by_ddl: Literal["all", "own-tables"] = since("all", next="own-tables")
-    """Whose rows are written to files before a DDL: those of all tables, or those of the tables that it changes."""
     empty_schemas: Literal["refused", "null"] = since("refused", next="null")
     """The DDL of a table without columns."""
-    lower_checkpoints: Literal["written", "skipped"] = since("written", next="skipped")
-    """A checkpoint before the one that ``metadata`` has."""
     column_selectors: bool = since(False, next={"26.3.4": True})  # C#5595
     """Whether column selectors drop columns of rows."""
     dispatcher_ids: bool = since(False, next={"8.5.6": True})

@@ -1,8 +1,9 @@
 """A running storage sink: which files it writes, with which names, and in which order.
 
-In, in the order of the changefeed: :class:`TableRows`, DDL events, flushes (the flush interval is over), checkpoints
-and the clock (:attr:`StorageFiles.now`). Out: writes to a :class:`Folder`. A restart is a new
-:class:`StorageFiles` over the same folder; what was not flushed is lost then.
+In, in the order of the changefeed: :class:`TableRows`, flushes (the flush interval is over, or a DDL follows) and the
+clock (:attr:`StorageFiles.now`). Out: writes to a :class:`Folder`. A restart is a new :class:`StorageFiles` over the
+same folder; what was not flushed is lost then. Schema files of DDL (:meth:`FileRules.definitions`) and the checkpoint
+go to the folder as they are.
 
 **Version.** Rows belong to the version that the last DDL of their table made (its commit_ts), never to one before the
 start of the sink. Their folder is that of this version, if a schema file of it exists; else that of the greatest
@@ -11,7 +12,7 @@ what a newer version with the same checksum means (``StorageSwitches.newer_schem
 are counted. This is decided once for each version and partition.
 
 **Cut.** Transactions are never torn. A file has all rows of a table version and partition since the last one, up to a
-flush, or until they reach ``file-size``. A DDL has the rows before it written first.
+flush, or until they reach ``file-size``.
 
 **Number.** Files are numbered from 1 on for each version, partition and date. What the index file names is read at the
 first file of a version, and how it counts depends on the release (``StorageSwitches.numbers``). A later date begins at
@@ -29,7 +30,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -40,7 +41,7 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.storage.folder import Data, Folder
-from ticdc_emit.storage.paths import METADATA, FileNames, SchemaFile, joined
+from ticdc_emit.storage.paths import FileNames, SchemaFile, joined
 from ticdc_emit.storage.table_definitions import TableDefinition
 
 logger = logging.getLogger(__name__)
@@ -48,7 +49,6 @@ logger = logging.getLogger(__name__)
 EXTENSIONS = {"csv": ".csv", "canal-json": ".json"}
 """How the names of files with rows end, by protocol."""
 _DATES = {"none": "", "year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d"}
-_BETWEEN_CHECKPOINTS = timedelta(seconds=2)
 _FIRST = 1
 
 
@@ -120,7 +120,7 @@ class TableRows:
     """Rows of whole transactions in one physical table: ``data`` has their bytes, each row with its end.
 
     ``physical_id``: the id of the partition, or of the table. ``header``: the beginning of files with such rows.
-    ``version``: that of the table where the caller knows it; ``None``: as the DDL that the sink took made it.
+    ``version``: that which the last DDL of the table made (its commit_ts), never one before the start of the sink.
     ``goes_on``: whether the last transaction may have more rows, so that no file can end here. ``until``: the TSO of
     the table's next DDL, if it is known: when TiCDC writes these rows, it has written no schema file for it yet.
     ``count``: how many rows these are, for the count of those that are discarded.
@@ -129,8 +129,8 @@ class TableRows:
     table: TableInfo
     physical_id: int
     data: Data
+    version: int
     header: bytes = b""
-    version: int | None = None
     goes_on: bool = False
     until: int | None = None
     count: int = 0
@@ -156,11 +156,10 @@ class _Pending:
 class StorageFiles:
     """Writes the files of a changefeed with a storage sink to a folder.
 
-    ``start_ts``: the checkpoint at which the sink starts. ``now``: the moment, with its zone, which is the date in
-    paths and decides whether a checkpoint is written. ``dispatchers``: the id of the dispatcher of a physical table,
-    which names of files show with ``enable-table-across-nodes``. ``dates_return``: whether another sink may have
-    written files of later dates than this one's first. ``discarded``: how many rows, with how many bytes,
-    were discarded so far, as TiCDC does it where a newer version of their table has the same columns.
+    ``now``: the moment, with its zone, which is the date in paths. ``dispatchers``: the id of the dispatcher of a
+    physical table, which names of files show with ``enable-table-across-nodes``. ``dates_return``: whether another
+    sink may have written files of later dates than this one's first. ``discarded``: how many rows, with how many
+    bytes, were discarded so far, as TiCDC does it where a newer version of their table has the same columns.
     """
 
     def __init__(
@@ -168,7 +167,6 @@ class StorageFiles:
         rules: FileRules,
         folder: Folder,
         *,
-        start_ts: int = 0,
         now: datetime,
         dispatchers: Callable[[int], str] = str,
         dates_return: bool = False,
@@ -177,14 +175,11 @@ class StorageFiles:
         self._rules = rules
         self._options, self._switches = rules.options, rules.switches
         self._folder = folder
-        self._start_ts = start_ts
         self._dispatchers = dispatchers
         self._dates_return = dates_return
         self._pending: dict[_Key, _Pending] = {}
         self._versions: dict[_Key, int | None] = {}
         self._numbers: dict[_Key, tuple[str, int]] = {}
-        self._last_ddl: dict[int, int] = {}
-        self._checkpoint, self._checkpoint_at = 0, now
         self.discarded = 0, 0
 
     def start_version(self, info: TableInfo, physical_id: int, start_ts: int, until: int | None) -> int:
@@ -231,40 +226,8 @@ class StorageFiles:
         """Write the rows of all tables that wait."""
         self._write_rows(list(self._pending))
 
-    def ddl(self, event: DdlEvent) -> None:
-        """Write the rows before a DDL, then its schema files. Raises what :meth:`FileRules.definitions` raises."""
-        changed = [info for info in (event.table_info, event.pre_table_info, *event.others) if info is not None]
-        ids = {info.id for info in changed}
-        concerned = [
-            key
-            for key, pending in self._pending.items()
-            if self._switches.flushed_by_ddl == "all"
-            or pending.table.id in ids
-            or (not event.table and key.schema == event.schema)
-        ]
-        self._write_rows(concerned)
-        self._last_ddl.update(dict.fromkeys(ids, event.commit_ts))
-        for definition, folder in self._rules.definitions(event):
-            self._folder.write(definition.file.path(folder), definition.content())
-
-    def checkpoint(self, ts: int) -> None:
-        """Write the checkpoint, unless the last one was written less than two seconds ago."""
-        if self.now - self._checkpoint_at < _BETWEEN_CHECKPOINTS:
-            return
-        if ts < self._checkpoint and self._switches.lower_checkpoints == "skipped":
-            return
-        self._checkpoint, self._checkpoint_at = ts, self.now
-        self._folder.write(METADATA, checkpoint_file(ts))
-
     def _key(self, rows: TableRows) -> _Key:
-        return _Key(rows.table.schema, rows.table.name, self._version(rows), rows.physical_id)
-
-    def _version(self, rows: TableRows) -> int:
-        if rows.version is not None:
-            return rows.version
-        if self._switches.versions == "table":
-            return max(rows.table.version, self._start_ts)
-        return max(self._last_ddl.get(rows.table.id, 0), self._start_ts)
+        return _Key(rows.table.schema, rows.table.name, rows.version, rows.physical_id)
 
     def _write_rows(self, keys: Iterable[_Key]) -> None:
         for key in sorted(keys, key=lambda key: self._rows_folder(key, self._pending[key].table, key.version)[0]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import datetime, timezone
 
 import pytest
 
@@ -14,22 +13,16 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import ColumnFlag
-from ticdc_emit.storage import FileRules, MemoryFolder, StorageFiles, TableDefinition
+from ticdc_emit.storage import FileRules, TableDefinition
 from ticdc_emit.storage.paths import FileNames, joined
 
 
 def test_a_ddl_without_columns() -> None:
     event = DdlEvent("drop table x", "drop table", "shop", "x", commit_ts=450000000262144000)
-    folder, now = MemoryFolder(), datetime(2024, 5, 6, 23, 30, tzinfo=timezone.utc)
-    for release in ("next", "classic"):
-        rules = FileRules.of(load_changefeed("s3://b?protocol=csv", release=release))
-        if release == "next":
-            StorageFiles(rules, folder, now=now).ddl(event)
-        else:
-            with pytest.raises(SchemaError, match="a DDL of a table without columns"):
-                StorageFiles(rules, folder, now=now).ddl(event)
-    ((_, content),) = folder.writes
-    assert json.loads(content)["TableColumns"] is None
+    ((made, _),) = FileRules.of(load_changefeed("s3://b?protocol=csv", release="next")).definitions(event)
+    assert json.loads(made.content())["TableColumns"] is None
+    with pytest.raises(SchemaError, match="a DDL of a table without columns"):
+        list(FileRules.of(load_changefeed("s3://b?protocol=csv", release="classic")).definitions(event))
 
 
 @pytest.mark.parametrize("names", [("..",), ("..", "t"), ("a", "../../b")])

@@ -142,7 +142,6 @@ class _TableFiles:
             self._files = StorageFiles(
                 self._sink.rules,
                 self._folder,
-                start_ts=self._start_ts,
                 now=_moment(self._start_ts),
                 dates_return=True,  # batches overlap by allowed_lateness, and may run again
             )
@@ -231,7 +230,7 @@ class _TableFiles:
         ids = rows.partition_ids(info.id)
         for number in [info.id] if ids is None else dict.fromkeys(ids.tolist()):
             version = info.version if physical_ms(info.version) else self._start_of(encoder, number, until)
-            like = TableRows(info, number, b"", header, version, until=until)
+            like = TableRows(info, number, b"", version, header, until=until)
             self._write_partition(like, rows if ids is None else rows.take(np.flatnonzero(ids == number)))
 
     def _start_of(self, encoder: RowEncoder, physical_id: int, until: int | None) -> int:
