@@ -27,7 +27,6 @@ pytestmark = pytest.mark.spark
 
 CANAL = "protocol=canal-json&enable-tidb-extension=true&partition-num=3"
 BY_VALUE = "[[sink.dispatchers]]\nmatcher = ['*.*']\npartition = 'index-value'\n"
-BY_TS = "[[sink.dispatchers]]\nmatcher = ['*.*']\npartition = 'ts'\n"
 FORCED = "force-replicate = true\n"
 OFTEN = "[sink]\nsend-bootstrap-interval-in-sec = 1\nsend-bootstrap-in-msg-count = 5\n"
 TABLES = """
@@ -62,16 +61,8 @@ def mixed_tables(spark: Any) -> Any:
     return spark.createDataFrame(rows, kind).repartition(4)
 
 
-@pytest.mark.parametrize(
-    ("protocol", "changefeed"),
-    [
-        (CANAL, FORCED + BY_VALUE),
-        ("protocol=simple&partition-num=2", FORCED + OFTEN + BY_VALUE),
-        (CANAL, FORCED + BY_TS),
-    ],
-    ids=["canal-json", "simple", "ts"],
-)
-def test_a_batch_write_sends_what_the_sink_sends(spark: Any, tmp_path: Path, protocol: str, changefeed: str) -> None:
+def test_a_batch_write_sends_what_the_sink_sends(spark: Any, tmp_path: Path) -> None:
+    protocol, changefeed = "protocol=simple&partition-num=2", FORCED + OFTEN + BY_VALUE
     df = mixed_tables(spark)
     report = TicdcSink(f"jsonl://{tmp_path}/sink?{protocol}", TABLES, changefeed=changefeed).write(df)
     assert report.rows == 86
@@ -80,28 +71,6 @@ def test_a_batch_write_sends_what_the_sink_sends(spark: Any, tmp_path: Path, pro
     written(df, sinkUri=uri, schema=TABLES, changefeed=changefeed, stagingUri=str(staging))
     assert list(read_files(tmp_path / "source")) == list(read_files(tmp_path / "sink"))
     assert list(staging.iterdir()) == []
-
-
-def test_the_typed_form_and_a_state(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    sink = TicdcSink(f"jsonl://{tmp_path}/sink?{CANAL}", SCHEMA, state_uri=str(tmp_path / "sink-state"), clock="wall")
-    schema_file = tmp_path / "schema.sql"
-    schema_file.write_text(SCHEMA)
-    options = {
-        "SINKURI": f"jsonl://{tmp_path}/source?{CANAL}",
-        "schemaPath": str(schema_file),
-        "clock": "1700000000000",
-    }
-    options |= {"stateUri": str(tmp_path / "state"), "watermarkInterval": "0.5", "table": "test.account"}
-    for start in (0, 20):
-        sink.write(changes(6, start=start))
-        written(changes(6, start=start), **options)
-    kept = ["batch-0.json", "batch-1.json", "staging", "writer.json"]
-    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == kept
-    sent = [json.loads(message.value or b"") for message in read_files(tmp_path / "source")]
-    rows = [message for message in sent if message["type"] != "TIDB_WATERMARK"]
-    assert len(rows) == sum(report.rows for report in sink.reports) == 28
-    assert {message["ts"] for message in rows} == {1700000000000}
-    assert len(sent) - len(rows) > 2
 
 
 def test_without_a_schema_the_columns_make_the_table(
@@ -142,7 +111,9 @@ def stream(spark: Any, folder: Path, options: dict[str, str]) -> None:
 
 def test_a_stream_goes_on_where_it_stopped(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     folder, state = tmp_path / "in", str(tmp_path / "state")
-    options = {"sinkUri": f"jsonl://{tmp_path}/source?{CANAL}", "schema": SCHEMA, "stateUri": state}
+    (tmp_path / "schema.sql").write_text(SCHEMA)
+    options = {"SINKURI": f"jsonl://{tmp_path}/source?{CANAL}", "schemaPath": f"{tmp_path}/schema.sql"}
+    options |= {"stateUri": state}
     sink = TicdcSink(f"jsonl://{tmp_path}/sink?{CANAL}", SCHEMA)
 
     def arrive(start: int) -> None:

@@ -1,4 +1,4 @@
-"""Traffic that this process makes has the same messages as Spark's, for every protocol."""
+"""Traffic that this process makes has the same messages as Spark's."""
 
 from __future__ import annotations
 
@@ -32,15 +32,7 @@ COLUMNS = {
     "rare": {"range": [1, 1_000_000], "distribution": "zipf"},
     "ref": {"pattern": "##-??^"},
 }
-PROTOCOLS = (
-    "canal-json&enable-tidb-extension=true",
-    "open-protocol",
-    "simple",
-    "simple&encoding-format=avro",
-    "debezium",
-    "avro",
-    "debezium-avro",
-)
+PROTOCOLS = ("canal-json&enable-tidb-extension=true", "avro")
 RULES = [{"matcher": ["*.*"], "topic": "{schema}_{table}", "partition": "index-value"}]
 
 
@@ -59,8 +51,7 @@ def test_both_ways_give_the_same_messages(spark: Any) -> None:
                 SQL,
                 ddl=here.ddl,
                 changefeed={"sink": {"dispatchers": RULES}},
-                registry=registry if protocol in ("avro", "debezium-avro") else None,
-                release="next" if protocol == "debezium-avro" else None,
+                registry=registry if protocol == "avro" else None,
             )
             sink.write(changes)
             sent.append((registry.posts, messages(store)))
