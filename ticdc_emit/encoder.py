@@ -182,7 +182,8 @@ class Encoder:
         if is_tabular(changes):  # what can be read once only is kept, for the search for bad rows
             changes = changes if isinstance(changes, pa.RecordBatch) else changes_table(changes)
             refuse_plain_rows(changes.schema.names, planned.full_name)
-            rows = with_places(self._normal(changes, planned.full_name))
+            normal = normal_form if isinstance(changes, pa.RecordBatch) else _one_batch
+            rows = with_places(normal(changes, planned.full_name))
             given = ArrowRows(rows, name)
         else:
             if isinstance(changes, Iterable):
@@ -253,9 +254,6 @@ class Encoder:
         if rows:
             self.filtered[planned.left_out[-1].reason] += rows
         return control_batch([])
-
-    def _normal(self, changes: pa.RecordBatch | pa.Table, name: str) -> pa.RecordBatch:
-        return normal_form(changes, name) if isinstance(changes, pa.RecordBatch) else _one_batch(changes, name)
 
     def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:
         """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it.

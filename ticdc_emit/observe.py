@@ -110,45 +110,26 @@ def _registered(registry: CollectorRegistry | None) -> dict[str, Any]:
     with importing("metrics need prometheus_client", extra="metrics"):
         from prometheus_client import REGISTRY, Counter, Gauge, Histogram
     place = registry if registry is not None else REGISTRY
-
-    def counted(name: str, text: str, *labels: str) -> Gauge:
-        # prometheus_client would append _total to a counter's name, which TiCDC's dashboards do not ask for.
-        return Gauge(name, text, [*_FEED, *labels], registry=place)
-
-    def counter(name: str, text: str, *labels: str) -> Counter:
-        return Counter(name, text, [*_FEED, *labels], registry=place)
-
-    def gauge(name: str, text: str) -> Gauge:
-        return Gauge(name, text, _FEED, registry=place)
-
-    return {
-        "rows": counted("ticdc_sink_table_sink_total_rows_count", "Row changes sent."),
-        "batch": Histogram(
-            "ticdc_sink_batch_row_count",
-            "Row changes of a batch.",
-            [*_FEED, "type"],
-            buckets=_BATCH_ROWS,
-            registry=place,
-        ),
-        "bytes": counter("ticdc_sink_write_bytes_total", "Bytes of keys and values sent.", "type"),
-        "ddl": counted("ticdc_sink_ddl_exec_count", "DDL events sent.", "type"),
-        "claims": counted(
-            "ticdc_sink_mq_claim_check_send_message_count", "Messages stored in the claim-check storage."
-        ),
-        "retries": gauge("ticdc_sink_kafka_producer_retry_count", "Connections tried again in the last batch."),
-        "checkpoint": gauge("ticdc_owner_checkpoint_ts", "The watermark, in ms since the epoch."),
-        "checkpoint_lag": gauge("ticdc_owner_checkpoint_ts_lag", "Wall clock less the watermark, in seconds."),
-        "checkpoint_lags": Histogram(
-            "ticdc_owner_checkpoint_lag_histogram",
-            "Wall clock less the watermark, in seconds.",
-            _FEED,
-            buckets=_LAGS,
-            registry=place,
-        ),
-        "late": counter("ticdc_emit_late_rows_total", "Row changes dropped because a watermark had passed them."),
-        "skipped": counter("ticdc_emit_skipped_rows_total", "Bad row changes that were skipped."),
-        "discarded": counter("ticdc_emit_discarded_rows_total", "Row changes that a storage sink has discarded."),
-        "filtered": counter("ticdc_emit_filtered_rows_total", "Row changes that are not replicated, by rule.", "rule"),
-        "seconds": counter("ticdc_emit_batch_seconds_total", "Seconds spent on batches."),
-        "messages": counter("ticdc_emit_messages_total", "Messages sent, by what they say.", "kind"),
-    }
+    # prometheus_client would append _total to a counter's name, which TiCDC's dashboards do not ask for: it is a gauge
+    rows = (
+        ("rows", Gauge, "ticdc_sink_table_sink_total_rows_count", "Row changes sent.", ""),
+        ("bytes", Counter, "ticdc_sink_write_bytes_total", "Bytes of keys and values sent.", "type"),
+        ("ddl", Gauge, "ticdc_sink_ddl_exec_count", "DDL events sent.", "type"),
+        ("claims", Gauge, "ticdc_sink_mq_claim_check_send_message_count", "Messages in the claim-check storage.", ""),
+        ("retries", Gauge, "ticdc_sink_kafka_producer_retry_count", "Connections tried again in the last batch.", ""),
+        ("checkpoint", Gauge, "ticdc_owner_checkpoint_ts", "The watermark, in ms since the epoch.", ""),
+        ("checkpoint_lag", Gauge, "ticdc_owner_checkpoint_ts_lag", "Wall clock less the watermark, in seconds.", ""),
+        ("late", Counter, "ticdc_emit_late_rows_total", "Row changes dropped because a watermark had passed them.", ""),
+        ("skipped", Counter, "ticdc_emit_skipped_rows_total", "Bad row changes that were skipped.", ""),
+        ("discarded", Counter, "ticdc_emit_discarded_rows_total", "Row changes that a storage sink has discarded.", ""),
+        ("filtered", Counter, "ticdc_emit_filtered_rows_total", "Row changes not replicated, by rule.", "rule"),
+        ("seconds", Counter, "ticdc_emit_batch_seconds_total", "Seconds spent on batches.", ""),
+        ("messages", Counter, "ticdc_emit_messages_total", "Messages sent, by what they say.", "kind"),
+    )
+    made = {key: kind(name, text, [*_FEED, *label.split()], registry=place) for key, kind, name, text, label in rows}
+    for key, name, text, label, buckets in (
+        ("batch", "ticdc_sink_batch_row_count", "Row changes of a batch.", "type", _BATCH_ROWS),
+        ("checkpoint_lags", "ticdc_owner_checkpoint_lag_histogram", "Wall clock less the watermark, in s.", "", _LAGS),
+    ):
+        made[key] = Histogram(name, text, [*_FEED, *label.split()], buckets=buckets, registry=place)
+    return made

@@ -115,7 +115,9 @@ def row_progress(
     console.print(Text(doing))
     with ExitStack() as stack:
         read = source if callable(source) else stack.enter_context(_tally_of(source))
-        stack.enter_context(_polled(stack.enter_context(_bar(console)), read, rows))
+        columns = BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True), TextColumn("left")
+        bar = stack.enter_context(Progress(*columns, console=console, transient=True))
+        stack.enter_context(_polled(bar, read, rows))
         yield
     console.print(Text.assemble(("✓ ", "green"), doing, (f" {time.monotonic() - began:.1f} s", "dim")))
 
@@ -130,11 +132,6 @@ def _tally_of(spark: SparkSession) -> Iterator[Callable[[], int]]:
             yield lambda: total_rows(Path(folder))
         finally:
             spark.conf.unset(SETTING)
-
-
-def _bar(console: Console) -> Progress:
-    columns = BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True), TextColumn("left")
-    return Progress(*columns, console=console, transient=True)
 
 
 @contextmanager

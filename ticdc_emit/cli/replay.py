@@ -81,7 +81,8 @@ def run(options: Replay) -> int:
             remedy=f"It is for {' and '.join(BASED)}",
             option="before",
         )
-    if options.state_uri is not None and _takes_the_clock(options):
+    is_timed = options.mode not in ("snapshot", "diff") or options.time_column or options.at
+    if options.state_uri is not None and not is_timed:
         raise ConfigError("a replay that can be resumed needs a fixed time", remedy="Add --at", option="at")
     if options.schema is not None and options.mode == "snapshot" and keys:
         raise ConfigError(
@@ -354,10 +355,6 @@ def _named(options: Replay) -> dict[str, str | None]:
         named |= {"--valid-from": options.valid_from or "valid_from", "--valid-to": options.valid_to or "valid_to"}
         named["--deleted-when"] = (options.deleted_when or "").partition("=")[0] or None
     return named
-
-
-def _takes_the_clock(options: Replay) -> bool:
-    return options.mode in ("snapshot", "diff") and options.time_column is None and options.at is None
 
 
 def _moment(text: str | None) -> int:

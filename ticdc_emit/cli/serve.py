@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
+from ticdc_emit.cli.console import print_json, print_report, result_console, say, step
 from ticdc_emit.cli.consumer_settings import Served, print_settings, settings_record
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.served_kafka import ServedKafka, Server
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from ticdc_emit.cli.app import Serve
     from ticdc_emit.delivery.base import Sink
     from ticdc_emit.emulator import ControlServer
-    from ticdc_emit.pipeline.report import RunReport, RunTotal
+    from ticdc_emit.pipeline.report import RunReport
     from ticdc_emit.schema.model import TableInfo
-    from ticdc_emit.traffic.generate.live import LiveTraffic
     from ticdc_emit.traffic.generate.settings import Settings
 
 _DEFAULT_TOPIC = "ticdc"  # for DDL without a table
@@ -70,15 +69,6 @@ def _token(options: Serve) -> Secret[str] | None:
     return token
 
 
-def _check_controlled(settings: Settings) -> None:
-    if settings.redelivery or settings.lag:
-        raise ConfigError(
-            "with the control API, no message comes again or late by itself",
-            remedy="Leave --redelivery and --lag out; tests ask for POST /redeliver and POST /hold",
-            option="redelivery" if settings.redelivery else "lag",
-        )
-
-
 def run(kafka: ServedKafka, options: Serve) -> int:
     """Serve until a signal; return 0 at Ctrl-C. What is wrong with the traffic is refused before the Kafka starts."""
     from ticdc_emit.testing import EmbeddedRegistry
@@ -90,9 +80,16 @@ def run(kafka: ServedKafka, options: Serve) -> int:
     live, text = None, None
     if options.schema is not None:
         text = sample_or_file(options.schema, options.schema_dialect)
-        if control is not None:
-            _check_controlled(settings)
-        live = _planned(text, settings, feed)
+        if control is not None and (settings.redelivery or settings.lag):
+            raise ConfigError(
+                "with the control API, no message comes again or late by itself",
+                remedy="Leave --redelivery and --lag out; tests ask for POST /redeliver and POST /hold",
+                option="redelivery" if settings.redelivery else "lag",
+            )
+        from ticdc_emit.traffic.generate.live import LiveTraffic
+
+        live = LiveTraffic(text, settings)
+        live.changefeed(feed)
     tables = () if text is None or live is None else _tables(feed, text, live.tables)
     with ExitStack() as stack:
         ready = stack.enter_context(_ready_file(options.ready_file))
@@ -136,11 +133,12 @@ def run(kafka: ServedKafka, options: Serve) -> int:
             while not stop():
                 time.sleep(_POLL_S)
             return stop.exit_code()
-        total = _send(live, feed_at(here, registry.url), server, stop, begin)
-        if as_json:
-            print_json({"event": "ended", **total.to_dict()})
-        else:
-            print_summary(result_console(), total)
+        from ticdc_emit.traffic.generate.live import now, send_live
+
+        live.resume(now())  # it was planned before Kafka started
+        feed = feed_at(here, registry.url)
+        total = send_live(live, live.changefeed(feed, sink=_sink(feed, server)), stop=stop, on_begin=begin)
+        print_report(total, as_json=as_json, event="ended")
     return stop.exit_code()
 
 
@@ -174,27 +172,6 @@ class _Feed:
 def _tables(feed: ChangefeedConfig, text: str, chosen: tuple[str, ...]) -> tuple[TableInfo, ...]:
     tables = (info for info in catalog_for(feed, text).tables() if not info.is_view)
     return tuple(info for info in tables if not chosen or info.full_name in chosen or info.name in chosen)
-
-
-def _planned(text: str, settings: Settings, feed: ChangefeedConfig) -> LiveTraffic:
-    from ticdc_emit.traffic.generate.live import LiveTraffic
-
-    live = LiveTraffic(text, settings)
-    live.changefeed(feed)
-    return live
-
-
-def _send(
-    live: LiveTraffic,
-    feed: ChangefeedConfig,
-    server: Server,
-    stop: Callable[[], bool],
-    on_begin: Callable[[RunReport], None],
-) -> RunTotal:
-    from ticdc_emit.traffic.generate.live import now, send_live
-
-    live.resume(now())  # it was planned before Kafka started
-    return send_live(live, live.changefeed(feed, sink=_sink(feed, server)), stop=stop, on_begin=on_begin)
 
 
 def _start_control(

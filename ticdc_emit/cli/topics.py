@@ -423,12 +423,17 @@ def verify(options: Verify) -> int:
         verifier.add(source.findings())
     findings = verifier.finish(source.used_partitions())
     if options.as_json:
+        of_storage = {
+            "checkpoint": checkpoint,
+            "rows_after_checkpoint": newer,
+            "files_after_checkpoint": source.waiting,
+        }
         print_json(
             {
                 "messages": dict(verifier.counts),
                 "partitions": source.used_partitions(),
                 "topics_left_out": source.foreign,
-                **_newer(source, checkpoint, newer),
+                **({} if source.config.storage is None else of_storage),
                 "found": dict(verifier.found),
                 "findings": [vars(finding) for finding in findings],
             }
@@ -440,12 +445,6 @@ def verify(options: Verify) -> int:
             rows = f"{counted(newer, 'row')} may come again" if newer else ""
             say(f"newer than the checkpoint: {' and '.join(filter(None, (rows, waiting)))}")
     return 1 if findings or not (verifier.counts or options.allow_empty) else 0
-
-
-def _newer(source: TopicSource, checkpoint: int | None, rows: int) -> dict[str, int | None]:
-    if source.config.storage is None:
-        return {}
-    return {"checkpoint": checkpoint, "rows_after_checkpoint": rows, "files_after_checkpoint": source.waiting}
 
 
 def _print_findings(console: Console, findings: list[Finding], verifier: Verifier, topics: str) -> None:
