@@ -21,18 +21,16 @@ from ticdc_emit.cli.input_files import STDIN
 from ticdc_emit.cli.messages import changefeed_at, message_dict, print_messages
 from ticdc_emit.cli.options import moment
 from ticdc_emit.cli.schema_files import in_tidb_sql, text_of_file
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol, mask_uri
+from ticdc_emit.config import Protocol, mask_uri
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
-from ticdc_emit.delivery.base import Message, Sink
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.sql.script import SKIPPED
 from ticdc_emit.traffic.history import History, rows_to_arrow
@@ -52,24 +50,26 @@ def run(options: Sql) -> int:
         time_zone=options.time_zone,
     )
     with ExitStack() as stack:
-        changefeed: Any = options.config or protocol_document(options.protocol, options.sink_uri)
-        uri = options.sink_uri or _shown_uri(changefeed)
-        feed = changefeed_at(stack, uri, changefeed, options)
+        document: Any = options.config or protocol_document(options.protocol, options.sink_uri)
+        feed = changefeed_at(stack, options.sink_uri or _shown_uri(document), document, options)
+        here = options.sink_uri is None
+        if here:
+            stack.callback(clear, feed.sink_uri.path)
+        amount = f"{counted(len(history.rows), 'row change')} and {counted(len(history.ddl), 'statement')} of DDL"
         run_options = RunOptions(watermark_interval=options.watermark_interval)
-        if options.sink_uri is None:
-            report, shown = _messages(history, feed, run_options)
-        else:
-            with step(f"sending {_amount(history)} to {mask_uri(options.sink_uri)}", quiet=options.as_json):
-                report, shown = _sent(history, feed, sink_for(feed), run_options), []
+        changefeed = Changefeed(feed, sink_for(feed), history.catalog(), ddl=history.ddl, options=run_options)
+        with step(f"sending {amount} to {mask_uri(str(feed.sink_uri))}", quiet=options.as_json or here):
+            report = changefeed.run(ArrowBatch(rows_to_arrow(history.rows)), 0, final=True)
+        shown = messages(feed.sink_uri.path) if here else []
         report = replace(report, seconds=time.monotonic() - began)  # reading and executing the script is most of it
         warn_of_nothing(report)
         read = Tail(feed).lines
         if options.as_json:
-            extra = {"messages": [message_dict(each, read) for each in shown]} if options.sink_uri is None else {}
+            extra = {"messages": [message_dict(each, read) for each in shown]} if here else {}
             print_json({"protocol": feed.codec.protocol.value, **report.to_dict(), **extra})
         else:
             print_messages(result_console(), shown, read)
-            if options.sink_uri is not None:
+            if not here:
                 print_summary(result_console(), report)
     return 0
 
@@ -88,22 +88,3 @@ def _shown_uri(changefeed: Any) -> str:
     protocol = Protocol.parse((sink.text("protocol") if sink else None) or "")
     extension = "&enable-tidb-extension=true" if protocol.spec.extension else ""
     return f"memory://sql-{uuid4()}?partition-num=1{extension}"
-
-
-def _amount(history: History) -> str:
-    return f"{counted(len(history.rows), 'row change')} and {counted(len(history.ddl), 'statement')} of DDL"
-
-
-def _messages(history: History, feed: ChangefeedConfig, options: RunOptions) -> tuple[RunReport, list[Message]]:
-    store = feed.sink_uri.path
-    partitions = feed.kafka.partition_num or DEFAULT_PARTITION_NUM
-    try:
-        sink = MemorySink(store, feed.codec.max_message_bytes, new_partitions=partitions)
-        return _sent(history, feed, sink, options), messages(store)
-    finally:
-        clear(store)
-
-
-def _sent(history: History, feed: ChangefeedConfig, sink: Sink, options: RunOptions) -> RunReport:
-    changefeed = Changefeed(feed, sink, history.catalog(), ddl=history.ddl, options=options)
-    return changefeed.run(ArrowBatch(rows_to_arrow(history.rows)), 0, final=True)
