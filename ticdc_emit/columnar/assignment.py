@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -214,20 +213,6 @@ def _keeps_text(column: Column, value: Value) -> bool:
 # -- one value ---------------------------------------------------------------------------------------------------------
 
 
-_NUMBERS = frozenset({Kind.INT, Kind.BIT, Kind.REAL, Kind.DECIMAL, Kind.TEXT})
-_TAKEN: Mapping[MySQLType, frozenset[Kind]] = {
-    **dict.fromkeys(INTEGER_TYPES, _NUMBERS | {Kind.DATETIME}),
-    **dict.fromkeys(STRING_TYPES, _NUMBERS - {Kind.BIT} | {Kind.LABEL, Kind.DATETIME, Kind.DURATION, Kind.JSON}),
-    **dict.fromkeys(CALENDAR_TYPES, frozenset({Kind.INT, Kind.DATETIME, Kind.TEXT})),
-    MySQLType.DURATION: frozenset({Kind.DURATION, Kind.INT, Kind.TEXT}),
-    MySQLType.YEAR: _NUMBERS | {Kind.DATETIME},
-    MySQLType.BIT: frozenset({Kind.INT, Kind.BIT, Kind.TEXT}),
-    MySQLType.ENUM: frozenset({Kind.INT, Kind.BIT, Kind.TEXT, Kind.LABEL}),
-    MySQLType.SET: frozenset({Kind.INT, Kind.BIT, Kind.TEXT, Kind.LABEL}),
-    MySQLType.JSON: frozenset({Kind.JSON, Kind.INT, Kind.TEXT}),
-    MySQLType.VECTOR_FLOAT32: frozenset({Kind.TEXT}),
-}
-"""The kinds of values that columns take, by type; those of DECIMAL and floats are numbers."""
 _OF_JSON = CALENDAR_TYPES | INTEGER_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL, MySQLType.YEAR}
 
 
@@ -240,39 +225,14 @@ def plain(column: Column, value: Value, rules: SqlRules, how: Rendering) -> Call
     kind, to = value.kind, column.type
     if kind is Kind.NULL:
         return lambda item: None
+    kinds, convert = _CONVERSIONS.get(to, (frozenset(), _text))
     if kind is Kind.JSON and to in _OF_JSON:
-        return _or_null(partial(_of_json, column, value, rules, how))
-    if kind not in _TAKEN.get(to, _NUMBERS):
+        convert = _of_json
+    elif kind not in kinds:
         raise _unknown(column, value)
-    if to in STRING_TYPES:
-        if kind is Kind.INT:
-            to_text(replace(value, data=pa.scalar(0, pa.int64())))  # refuses a column with leading zeros
-        return _or_null(partial(_text, column, value))
-    if to in INTEGER_TYPES:
-        return _or_null(partial(_integer, column, value, rules))
-    if to is MySQLType.NEWDECIMAL:
-        return _or_null(partial(_decimal, column, value, rules))
-    if to in FLOAT_TYPES:
-        return _or_null(partial(_float, column, value, rules))
-    if to in CALENDAR_TYPES:
-        return _or_null(partial(_date, column, value, rules, how))
-    if to is MySQLType.DURATION:
-        return _or_null(partial(_duration, column, value))
-    if to is MySQLType.YEAR:
-        return _or_null(partial(_year, column, value, rules))
-    if to is MySQLType.BIT:
-        return _or_null(partial(_bits, column, value))
-    if to in (MySQLType.ENUM, MySQLType.SET):
-        return _or_null(partial(_label, column, value))
-    if to is MySQLType.JSON:
-        return _or_null(partial(_json, column, value, how))
-    if to is MySQLType.VECTOR_FLOAT32 and kind is Kind.TEXT and not value.is_binary:
-        return _or_null(str)
-    raise _unknown(column, value)
-
-
-def _or_null(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda item: None if item is None else function(item)
+    elif to in STRING_TYPES and kind is Kind.INT:
+        to_text(replace(value, data=pa.scalar(0, pa.int64())))  # refuses a column with leading zeros
+    return lambda item: None if item is None else convert(column, value, rules, how, item)
 
 
 def _unknown(column: Column, value: Value) -> NotExactError:
@@ -307,7 +267,7 @@ def _bits_number(item: bytes) -> int:
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def _integer(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
+def _integer(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
     low, high = integer_range(column.type, unsigned=column.unsigned)
     number = _whole(column, value, rules, item)
     if rules.casts and column.unsigned and number < 0:
@@ -351,7 +311,7 @@ def _number(column: Column, what: str, rules: SqlRules, item: Any) -> Decimal:
     return number
 
 
-def _decimal(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
+def _decimal(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
     if value.kind in (Kind.INT, Kind.BIT):
         number = Decimal(int(item))
     elif value.kind is Kind.DECIMAL:
@@ -373,7 +333,7 @@ def _decimal(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
     return format(rounded if rounded else abs(rounded), "f")
 
 
-def _float(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
+def _float(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
     if value.kind in (Kind.INT, Kind.BIT, Kind.REAL, Kind.DECIMAL):
         number = float(item)
     elif value.is_literal:
@@ -390,9 +350,9 @@ def _float(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
         raise _out_of_range(column, item) from None
 
 
-def _year(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
+def _year(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
     if value.kind is Kind.DATETIME:
-        return _year(column, replace(value, kind=Kind.INT), rules, item[:4])
+        return _year(column, replace(value, kind=Kind.INT), rules, how, item[:4])
     text = _string(value, item) if value.kind is Kind.TEXT and not value.is_literal else ""
     number = _whole(column, value, rules, item)
     if 0 < number < 100 or (number == 0 and text.strip().startswith("0") and len(text) != 4):  # '0000' is zero
@@ -402,7 +362,7 @@ def _year(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
     return str(number)
 
 
-def _bits(column: Column, value: Value, item: Any) -> str:
+def _bits(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
     if value.kind in (Kind.INT, Kind.BIT):
         number = int(item)
     elif value.kind is Kind.TEXT:
@@ -419,7 +379,7 @@ def _bits(column: Column, value: Value, item: Any) -> str:
 # -- text and labels ---------------------------------------------------------------------------------------------------
 
 
-def _text(column: Column, value: Value, item: Any) -> str | bytes:
+def _text(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str | bytes:
     if value.kind in (Kind.TEXT, Kind.LABEL):
         raw = item
     elif value.kind is Kind.REAL:
@@ -485,7 +445,7 @@ def _fits_charset(charset: str, text: str) -> bool:
     return True
 
 
-def _label(column: Column, value: Value, item: Any) -> str:
+def _label(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
     find = enum_label if column.type is MySQLType.ENUM else set_labels
     if value.kind in (Kind.INT, Kind.BIT):
         if not int(item) and column.type is MySQLType.SET:
@@ -513,7 +473,7 @@ def _of_json(column: Column, value: Value, rules: SqlRules, how: Rendering, item
     raise _wrong("JSON", item, column, TRUNCATED if rules.casts else WRONG_VALUE)
 
 
-def _json(column: Column, value: Value, how: Rendering, item: Any) -> str:
+def _json(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
     if value.kind is Kind.JSON or (value.kind is Kind.INT and not isinstance(item, bool)):
         return str(item)
     if value.kind is not Kind.TEXT or value.is_binary:
@@ -542,7 +502,11 @@ def _date(column: Column, value: Value, rules: SqlRules, how: Rendering, item: A
             moment = parse_moment(_string(value, item), fsp, zone)
         else:
             raise _unknown(column, value)
-        _check_zeros(moment, rules)
+        if moment.is_zero or not (moment.year or moment.month or moment.day):
+            if not rules.zero_dates:
+                raise ValueError("a zero date")
+        elif not (moment.month and moment.day) and not rules.zero_in_dates:
+            raise ValueError("a month or day of zero")
         if column.type is MySQLType.TIMESTAMP and not moment.is_zero:
             utc = moment.in_zone(zone)
             fields = utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second
@@ -559,16 +523,7 @@ def _date(column: Column, value: Value, rules: SqlRules, how: Rendering, item: A
     return moment.date_text() if column.type is MySQLType.DATE else moment.text(fsp)
 
 
-def _check_zeros(moment: Moment, rules: SqlRules) -> None:
-    is_zero_day = not (moment.year or moment.month or moment.day)
-    if moment.is_zero or is_zero_day:
-        if not rules.zero_dates:
-            raise ValueError("a zero date")
-    elif not (moment.month and moment.day) and not rules.zero_in_dates:
-        raise ValueError("a month or day of zero")
-
-
-def _duration(column: Column, value: Value, item: Any) -> str:
+def _duration(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
     fsp = column.fraction_digits
     if value.kind is Kind.DURATION:
         unit = 10 ** (6 - fsp)
@@ -581,3 +536,30 @@ def _duration(column: Column, value: Value, item: Any) -> str:
         return normalise_duration(_string(value, item), fsp)
     except ValueError:
         raise _wrong("time", item, column, TRUNCATED) from None
+
+
+def _vector(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
+    if value.is_binary:
+        raise _unknown(column, value)
+    return str(item)
+
+
+_NUMBERS = frozenset({Kind.INT, Kind.BIT, Kind.REAL, Kind.DECIMAL, Kind.TEXT})
+_LABELS = frozenset({Kind.INT, Kind.BIT, Kind.TEXT, Kind.LABEL}), _label
+_CONVERSIONS: Mapping[MySQLType, tuple[frozenset[Kind], Callable[..., str | bytes | None]]] = {
+    **dict.fromkeys(INTEGER_TYPES, (_NUMBERS | {Kind.DATETIME}, _integer)),
+    **dict.fromkeys(FLOAT_TYPES, (_NUMBERS, _float)),
+    MySQLType.NEWDECIMAL: (_NUMBERS, _decimal),
+    MySQLType.YEAR: (_NUMBERS | {Kind.DATETIME}, _year),
+    **dict.fromkeys(
+        STRING_TYPES, (_NUMBERS - {Kind.BIT} | {Kind.LABEL, Kind.DATETIME, Kind.DURATION, Kind.JSON}, _text)
+    ),
+    **dict.fromkeys(CALENDAR_TYPES, (frozenset({Kind.INT, Kind.DATETIME, Kind.TEXT}), _date)),
+    MySQLType.DURATION: (frozenset({Kind.DURATION, Kind.INT, Kind.TEXT}), _duration),
+    MySQLType.BIT: (frozenset({Kind.INT, Kind.BIT, Kind.TEXT}), _bits),
+    MySQLType.ENUM: _LABELS,
+    MySQLType.SET: _LABELS,
+    MySQLType.JSON: (frozenset({Kind.JSON, Kind.INT, Kind.TEXT}), _json),
+    MySQLType.VECTOR_FLOAT32: (frozenset({Kind.TEXT}), _vector),
+}
+"""The kinds of values that columns take, by type, and what converts an item."""

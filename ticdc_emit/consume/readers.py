@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from types import ModuleType
+from itertools import product
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocols import WRITTEN, Protocol
+from ticdc_emit.config.protocols import WRITTEN
 from ticdc_emit.consume.stored_events import StoredEvents
 from ticdc_emit.delivery.base import Message
-from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, Recognizer
+from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs
 from ticdc_emit.protocols.events import DecodeError
-from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
+from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource, split_header
 
 
 def reader_for(
@@ -48,15 +48,9 @@ def reader_for(
         )
     if schemas is None and protocol.spec.registers_schemas:
         schemas = _own_registry(config)
-    reader: EventReader = package_of(protocol).make_reader(
-        ReaderInputs(config, schemas, claims, max_decompressed_bytes)
-    )
+    package = import_module(f"ticdc_emit.protocols.{protocol.spec.package}.decoder")
+    reader: EventReader = package.make_reader(ReaderInputs(config, schemas, claims, max_decompressed_bytes))
     return reader if config.storage is None else StoredEvents(reader, protocol)
-
-
-def package_of(protocol: Protocol) -> ModuleType:
-    """Return the module that reads a protocol, which must have one."""
-    return import_module(f"ticdc_emit.protocols.{protocol.spec.package}.decoder")
 
 
 def _own_registry(config: ChangefeedConfig) -> SchemaSource:
@@ -70,17 +64,48 @@ def _own_registry(config: ChangefeedConfig) -> SchemaSource:
     return RegistrySchemas(url.reveal())
 
 
+_Read = Callable[[bytes | None, bytes | None], object]
+
+
 @cache
-def _recognizers() -> dict[str, list[Recognizer]]:
-    # frames first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro
-    order = sorted(WRITTEN, key=lambda each: (not each.spec.packs_rows, not each.spec.registers_schemas))
-    return {name: recognizers for each in order for name, recognizers in package_of(each).recognizers().items()}
+def _recognizers() -> dict[str, list[_Read]]:
+    """Return what reads a message or raises :class:`DecodeError`, by the form that it reads.
+
+    Frames come first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro.
+    """
+    from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader
+    from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+    from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader
+    from ticdc_emit.protocols.simple.decoder import SimpleReader
+
+    readers: dict[str, list[_Read]] = {
+        "open-protocol": [OpenProtocolReader().read_all],
+        "debezium-avro": [partial(_with_ids, _SOURCE)],
+        "avro": [partial(_with_ids, b"")],
+        "canal-json": [CanalJsonReader().read],
+        "simple-json": [SimpleReader("json").read],
+    }
+    with suppress(MissingDependencyError):
+        readers["simple-avro"] = [SimpleReader("avro").read]
+    forms = product((True, False), repeat=2)
+    return readers | {"debezium": [DebeziumReader(schema, has_key=key).read for schema, key in forms]}
+
+
+_SOURCE = b"\x162.4.0.Final\nTiCDC"
+"""``version`` and ``connector`` of every message of Debezium in Avro, each after its length."""
+
+
+def _with_ids(source: bytes, key: bytes | None, value: bytes | None) -> None:
+    for part in (key or b"",) if value is None and not source else (key or b"", value or b""):
+        split_header(part)
+    if source not in (value or b""):
+        raise DecodeError("nothing in the message shows that TiCDC wrote it")
 
 
 def guess_protocol(message: Message) -> str | None:
     """Return the name of the only protocol whose reader takes the message; ``None`` if no reader does."""
-    for name, recognizers in _recognizers().items():
-        for read in recognizers:
+    for name, reads in _recognizers().items():
+        for read in reads:
             with suppress(DecodeError):
                 read(message.key, message.value)
                 return name

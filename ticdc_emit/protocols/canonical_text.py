@@ -92,7 +92,7 @@ def _set_labels(column: Column) -> Convert:
 
     @lru_cache(maxsize=1024)
     def read(value: Any) -> str:
-        mask = int(value) & ((1 << 64) - 1)
+        mask = int(value) & WORD
         if mask >> len(labels):
             raise ValueError("a bit without label")
         return ",".join(label for place, label in enumerate(labels) if mask >> place & 1)
@@ -147,7 +147,7 @@ def _zone(name: str) -> dt.tzinfo:
 
 
 UNSIGNED = re.compile(r"\d{1,20}", re.ASCII)
-_WORD = (1 << 64) - 1
+WORD = (1 << 64) - 1
 _ZERO_DAY = "0000-00-00"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
 _NUMBER = r"-?\d+(?:\.\d+)?"
@@ -156,7 +156,7 @@ _VECTOR = re.compile(rf"\[(?:{_NUMBER}(?:,{_NUMBER})*)?\]", re.ASCII)
 
 def word(value: int) -> bytes:
     """Return the bytes of an integer of any width: 64 bits, a negative one in two's complement."""
-    return (value & _WORD).to_bytes(8, "little")
+    return (value & WORD).to_bytes(8, "little")
 
 
 def double(value: float) -> bytes:

@@ -2,11 +2,8 @@
 
 In: key and value of a Kafka record. Out: an event, and its images as canonical text. Each protocol's ``decoder.py`` has
 an :class:`EventReader`, whose methods cover the differences that matter to users of events: the reference consumer, the
-invariants, the lines of a topic. The module offers two functions:
-
-- ``make_reader(inputs)``, of :class:`ReaderInputs`;
-- ``recognizers()``, what reads a key and a value or raises :class:`~ticdc_emit.protocols.events.DecodeError`, by the
-  name of what it reads (``config.protocols.FORMS``).
+invariants, the lines of a topic. The module
+has ``make_reader(inputs)``, of :class:`ReaderInputs`.
 
 Keys and values under ``large-message-handle-compression`` are decompressed up to a limit, because a message of 4 MB may
 decompress to 1 GB. A row that only names a location is replaced by the stored message. Rule source: reference
@@ -32,7 +29,6 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.json_depth import parsed
 
-Recognizer = Callable[[bytes | None, bytes | None], Any]
 Part: TypeAlias = "tuple[bytes | None, bytes | None]"
 """Key and value of a record, or of a part of one."""
 

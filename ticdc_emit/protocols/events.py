@@ -189,21 +189,18 @@ def member(
     return value
 
 
-def tso(members: Mapping[str, Any], name: str) -> int:
+def tso(members: Mapping[str, Any], name: str, most: int = MAX_TSO) -> int:
     """Return a member that is a TSO. Raises :class:`DecodeError`."""
     value = members.get(name)
-    return value if type(value) is int and 0 <= value <= MAX_TSO else _refused(members, name, MAX_TSO)
+    if type(value) is int and 0 <= value <= most:
+        return value
+    value = member(members, name, int)
+    raise DecodeError(f"a member is not in 0..{most}: {value!r:.100}", part="value", member=name)
 
 
 def millis(members: Mapping[str, Any], name: str) -> int:
     """Return a member that is the physical time of a TSO in ms. Raises :class:`DecodeError`."""
-    value = members.get(name)
-    return value if type(value) is int and 0 <= value <= _LAST_MS else _refused(members, name, _LAST_MS)
-
-
-def _refused(members: Mapping[str, Any], name: str, most: int) -> NoReturn:
-    value = member(members, name, int)
-    raise DecodeError(f"a member is not in 0..{most}: {value!r:.100}", part="value", member=name)
+    return tso(members, name, _LAST_MS)
 
 
 def check_image(image: Mapping[str, Any], part: str) -> None:

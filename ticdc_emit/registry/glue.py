@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from ticdc_emit.config.codec import GlueSchemaRegistry
@@ -25,9 +24,6 @@ from ticdc_emit.errors import (
     importing,
 )
 from ticdc_emit.registry.headers import RegisteredSchema, glue_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 logger = logging.getLogger(__name__)
 
@@ -150,8 +146,39 @@ class GlueRegistry:
 
     @hides_arguments
     def _call(self, subject: str, operation: Callable[..., Any], **request: Any) -> Any:
-        with _typed_errors(subject, self._name, self._region, self._attempts, self._clean):
+        from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
+
+        try:
             return operation(**request)
+        except ClientError as error:
+            answer = error.response.get("Error", {})
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            kind = RegistryUnreachableError if status >= 500 else RegistryError
+            raise kind(
+                f"AWS Glue refused {error.operation_name}: {self._clean(answer.get('Message') or 'no reason given')}",
+                remedy="Check the name of the registry, its region, and the rights of the credentials",
+                subject=subject,
+                registry=self._name,
+                region=self._region,
+                code=answer.get("Code"),
+                status=status or None,
+                attempts=self._attempts if status >= 500 else None,
+            ) from None
+        except (ConnectionError, HTTPClientError) as error:
+            raise RegistryUnreachableError(
+                f"AWS Glue did not answer: {self._clean(error)}",
+                remedy="Check the region and that it can be reached from here",
+                subject=subject,
+                region=self._region,
+                attempts=self._attempts,
+            ) from None
+        except BotoCoreError as error:
+            raise RegistryError(
+                f"AWS Glue cannot be used: {self._clean(error)}",
+                remedy="Give access-key and secret-access-key, or credentials that AWS's default chain finds",
+                subject=subject,
+                region=self._region,
+            ) from None
 
     def _clean(self, text: object) -> str:
         """Return AWS's message, printable and without credentials.
@@ -159,45 +186,6 @@ class GlueRegistry:
         For a wrong signature it repeats everything that was signed.
         """
         return printable(hide(str(text), (secret.reveal() for secret in self._credentials if secret is not None)))
-
-
-@contextmanager
-def _typed_errors(
-    subject: str, registry: str, region: str, attempts: int, clean: Callable[[object], str]
-) -> Iterator[None]:
-    from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
-
-    try:
-        yield
-    except ClientError as error:
-        answer = error.response.get("Error", {})
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        kind = RegistryUnreachableError if status >= 500 else RegistryError
-        raise kind(
-            f"AWS Glue refused {error.operation_name}: {clean(answer.get('Message') or 'no reason given')}",
-            remedy="Check the name of the registry, its region, and the rights of the credentials",
-            subject=subject,
-            registry=registry,
-            region=region,
-            code=answer.get("Code"),
-            status=status or None,
-            attempts=attempts if status >= 500 else None,
-        ) from None
-    except (ConnectionError, HTTPClientError) as error:
-        raise RegistryUnreachableError(
-            f"AWS Glue did not answer: {clean(error)}",
-            remedy="Check the region and that it can be reached from here",
-            subject=subject,
-            region=region,
-            attempts=attempts,
-        ) from None
-    except BotoCoreError as error:
-        raise RegistryError(
-            f"AWS Glue cannot be used: {clean(error)}",
-            remedy="Give access-key and secret-access-key, or credentials that AWS's default chain finds",
-            subject=subject,
-            region=region,
-        ) from None
 
 
 @hides_arguments

@@ -78,10 +78,6 @@ class RegistryAddress:
         login = Secret((unquote_to_bytes(user), unquote_to_bytes(password))) if at else None
         return cls(f"{scheme}://{authority}{parts.path.rstrip('/')}", shown, login)
 
-    def refusal(self) -> ConfigError:
-        """Return the error for a URL that parses but whose host is not valid."""
-        return _refusal(self.shown)
-
     @property
     def https(self) -> bool:
         return self.base.startswith("https:")
@@ -178,7 +174,7 @@ class Exchange:
         try:
             self._origin = _origin(httpx.URL(address.base))
         except httpx.InvalidURL:
-            raise address.refusal() from None
+            raise _refusal(address.shown) from None
         hide_in_logs(HTTP_LOGGERS, address.secrets)
         login = address.login
         self._auth = httpx.BasicAuth(*login.reveal()) if login else None

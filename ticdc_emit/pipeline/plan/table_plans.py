@@ -36,7 +36,7 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.pipeline.plan.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.protocols.schema_texts import RowsWithHeaders
+from ticdc_emit.protocols.json_values import RowsWithHeaders
 from ticdc_emit.routing.filter_rules import KEYLESS, EventFilters
 from ticdc_emit.routing.partitions import PartitionRule, partition_of, table_hash
 from ticdc_emit.routing.replication import LeftOut, TableHistory, Unreplicated

@@ -6,7 +6,6 @@ checksum verification based on Avro"; reference ``pingcap/tiflow: pkg/sink/codec
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +17,7 @@ from ticdc_emit.protocols.avro.schema import (
     DDL,
     DELETE_MARK,
     EXTENSION_FIELDS,
+    LABELS,
     NAMESPACE,
     WATERMARK,
     avro_convert,
@@ -43,7 +43,7 @@ from ticdc_emit.protocols.canonical_text import (
     word,
 )
 from ticdc_emit.protocols.consumer_tables import Images, LearnedTables, Lookup, Outcome, TableName, TableRows, Tables
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs
 from ticdc_emit.protocols.events import (
     OTHER_SCHEMAS,
     DdlEvent,
@@ -69,7 +69,6 @@ from ticdc_emit.protocols.registered_avro import (
     known_schema,
     read_record,
     schema_text,
-    split_header,
     split_known,
 )
 from ticdc_emit.schema.catalog import Catalog
@@ -82,7 +81,6 @@ if TYPE_CHECKING:
 
 _CHECKSUM = CHECKSUM_FIELDS[0][0]
 _FIRST_EXTENSION_FIELDS = (BEFORE, EXTENSION_FIELDS[0][0])
-_SEPARATOR = re.compile(r"(?<!\\),")
 
 
 def verify_checksum(
@@ -180,7 +178,7 @@ _BYTES: Mapping[str, Callable[[Any], bytes]] = {
 
 
 def _elements(parameters: Mapping[str, str]) -> list[str]:
-    return _SEPARATOR.split(parameters["allowed"])
+    return LABELS.split(parameters["allowed"])
 
 
 _OPS: Mapping[str | None, RowOp] = {"c": "insert", "u": "update", "d": "delete", None: "insert"}
@@ -401,13 +399,3 @@ class AvroTables(LearnedTables):
 def make_reader(inputs: ReaderInputs) -> EventReader:
     assert inputs.schemas is not None  # ensured by readers.reader_for
     return AvroReader(inputs.schemas, inputs.config.time_zone)
-
-
-def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return a function that accepts only these messages. It reads the schema ids, not the schemas."""
-    return {"avro": [_with_schema_ids]}
-
-
-def _with_schema_ids(key: bytes | None, value: bytes | None) -> None:
-    for part in (key or b"",) if value is None else (key or b"", value):
-        split_header(part)

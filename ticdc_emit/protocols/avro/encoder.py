@@ -62,10 +62,9 @@ from ticdc_emit.protocols.avro.schema import (
     NAMESPACE,
     WATERMARK,
 )
-from ticdc_emit.protocols.json_values import Json, json_value
+from ticdc_emit.protocols.json_values import Json, RowsWithHeaders, SchemaTexts, float_text, json_value, schema_text
 from ticdc_emit.protocols.names import escaped_label, sanitize
 from ticdc_emit.protocols.row_images import BinaryImages, images_of, invalid_value, refuse_values
-from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, float_text, schema_text
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (

@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 
-from ticdc_emit.protocols.canonical_text import Convert, raw_text
+from ticdc_emit.protocols.canonical_text import WORD, Convert, raw_text
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.registered_avro import check_field, only_type, plain_type, record_of
@@ -102,7 +102,7 @@ def column_fields(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return fields[:first]
 
 
-_LABELS = re.compile(r"(?<!\\),")
+LABELS = re.compile(r"(?<!\\),")
 _TYPES = {facts.avro_name: (kind, False) for kind, facts in TYPES.items() if facts.avro_name} | {
     "INT": (MySQLType.LONG, False),  # of any size
     "INT UNSIGNED": (MySQLType.LONG, True),
@@ -129,7 +129,7 @@ def avro_convert(field: Mapping[str, Any]) -> Convert | None:
     kind = _kind(field)
     tidb_type = _tidb_type(field, kind)
     if tidb_type == "BIGINT UNSIGNED":
-        return lambda value: value if isinstance(value, str) else str(value & _WORD)
+        return lambda value: value if isinstance(value, str) else str(value & WORD)
     if tidb_type in ("FLOAT", "DOUBLE"):
         single = tidb_type == "FLOAT"
         return lambda value: float_text(value, single=single)
@@ -219,7 +219,4 @@ def _tidb_type(field: Mapping[str, Any], kind: Mapping[str, Any]) -> str:
 
 def _labels(kind: Mapping[str, Any]) -> tuple[str, ...]:
     allowed = kind["connect.parameters"].get("allowed")
-    return () if allowed is None else tuple(part.replace("\\,", ",") for part in _LABELS.split(allowed))
-
-
-_WORD = (1 << 64) - 1
+    return () if allowed is None else tuple(part.replace("\\,", ",") for part in LABELS.split(allowed))

@@ -25,7 +25,7 @@ from ticdc_emit.protocols.canonical_text import (
     per_table,
     raw_text,
 )
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer, RecordReader, record_options
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, RecordReader, record_options
 from ticdc_emit.protocols.events import (
     DdlEvent,
     DecodeError,
@@ -201,8 +201,3 @@ def _image_in(members: Mapping[str, Any], name: str) -> dict[str, str | None] | 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     return CanalJsonReader(terminator=inputs.config.codec.terminator, **record_options(inputs))
-
-
-def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return a function that accepts only these messages."""
-    return {"canal-json": [CanalJsonReader().read]}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
@@ -24,7 +24,7 @@ from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.switches import CsvSwitches
 from ticdc_emit.protocols.canonical_text import Convert, converted, go_float, per_table, raw_text
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Tables
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs
 from ticdc_emit.protocols.events import OTHER_TABLES, DecodeError, Event, Image, RowEvent, RowOp
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
@@ -261,8 +261,3 @@ class CsvTables(Tables):
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     return CsvReader(inputs.config.codec, inputs.config.release.csv)
-
-
-def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return nothing: without its changefeed, a line looks like any text."""
-    return {}

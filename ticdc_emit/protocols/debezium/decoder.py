@@ -14,7 +14,6 @@ from base64 import b64decode
 from binascii import unhexlify
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from itertools import product
 from typing import Any
 
 from ticdc_emit.config.codec import BinaryMode
@@ -29,7 +28,7 @@ from ticdc_emit.protocols.debezium_common.records import (
     row_event,
     watermark_event,
 )
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer, RecordReader, record_options
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, RecordReader, record_options
 from ticdc_emit.protocols.events import (
     GO_NUMBERS,
     DecodeError,
@@ -186,9 +185,3 @@ def make_reader(inputs: ReaderInputs) -> EventReader:
         binary=codec.debezium_binary_handling_mode,
         **record_options(inputs),
     )
-
-
-def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return functions that accept only these messages, with and without schema and key."""
-    forms = product((True, False), repeat=2)
-    return {"debezium": [DebeziumReader(schema, has_key=key).read for schema, key in forms]}

@@ -8,15 +8,14 @@ before decoding. Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium
 
 from __future__ import annotations
 
-import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from ticdc_emit.protocols.canonical_text import Convert, converted, decimal_of_scale, raw_text
 from ticdc_emit.protocols.consumer_tables import LearnedTables, Lookup, Outcome, TableRows, Tables
-from ticdc_emit.protocols.debezium_avro.schema import DECIMAL, ENVELOPE, ddl_schemas, watermark_schemas
+from ticdc_emit.protocols.debezium_avro.schema import DECIMAL, ENVELOPE, Record, ddl_schemas, watermark_schemas
 from ticdc_emit.protocols.debezium_common.records import (
     DebeziumField,
     DebeziumMessage,
@@ -26,7 +25,7 @@ from ticdc_emit.protocols.debezium_common.records import (
     row_event,
     watermark_event,
 )
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError, Event, Image, RowEvent, member
 from ticdc_emit.protocols.registered_avro import (
     SchemaId,
@@ -41,7 +40,6 @@ from ticdc_emit.protocols.registered_avro import (
     read_record,
     record_of,
     schema_text,
-    split_header,
     split_known,
 )
 from ticdc_emit.schema.catalog import Catalog
@@ -159,30 +157,26 @@ def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, An
     kind = _NAMES[part].get(str(given.get("name"))) if isinstance(given, Mapping) else None
     if kind is None:
         return None
-    if json.dumps(_shape(given)) != json.dumps(_shape(_RECORDS[kind, part])):  # the order of members matters
+    made = _RECORDS[kind](*_names_in(given))[part == "value"]
+    if given != made:
         raise DecodeError(f"the schema does not describe a {kind.value}", remedy=OTHER_SCHEMAS, part=part)
-    return kind, _RECORDS[kind, part]
+    return kind, made
 
 
-def _shape(given: Any) -> Any:
-    if isinstance(given, list):
-        return [_shape(each) for each in given]
-    if not isinstance(given, Mapping):
-        return given
-    if given.get("type") == "array":
-        return ["array", _shape(given.get("items"))]
-    fields = given.get("fields")
-    if given.get("type") != "record" or not isinstance(fields, list):
-        return None
-    named = [each if isinstance(each, Mapping) else {} for each in fields]
-    return {str(each.get("name")): _shape(each.get("type")) for each in named}
-
-
-_RECORDS: Mapping[tuple[ControlSchema, str], Mapping[str, Any]] = {
-    (kind, part): record
-    for kind, records in ((ControlSchema.DDL, ddl_schemas("c", "d")), (ControlSchema.WATERMARK, watermark_schemas("c")))
-    for part, record in zip(("key", "value"), records, strict=True)
+_RECORDS: Mapping[ControlSchema, Callable[[str, str], tuple[Record, Record]]] = {
+    ControlSchema.DDL: ddl_schemas,
+    ControlSchema.WATERMARK: lambda cluster_id, _: watermark_schemas(cluster_id),
 }
+
+
+def _names_in(given: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the cluster's id and the database as a record or its first field, ``source``, names them."""
+    try:
+        space = given["fields"][0]["type"]["namespace"]
+    except (LookupError, TypeError):
+        space = given.get("namespace")
+    cluster_id, _, database = str(space).partition(".")
+    return cluster_id, database
 
 
 _SHOWN = {"c": (False, True), "u": (None, True), "d": (True, False)}
@@ -351,22 +345,6 @@ def _described(event: RowEvent) -> TableInfo:
     return TableInfo(event.schema, event.table, 0, columns)
 
 
-_SOURCE = b"\x162.4.0.Final\nTiCDC"
-"""``version`` and ``connector`` of every message, each after its length."""
-
-
 def make_reader(inputs: ReaderInputs) -> EventReader:
     assert inputs.schemas is not None  # ensured by readers.reader_for
     return DebeziumAvroReader(inputs.schemas, inputs.config.time_zone)
-
-
-def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return a function that accepts these messages by their schema ids and their producer, without the schemas."""
-    return {"debezium-avro": [_with_source]}
-
-
-def _with_source(key: bytes | None, value: bytes | None) -> None:
-    for part in (key, value):
-        split_header(part or b"")
-    if _SOURCE not in (value or b""):
-        raise DecodeError("nothing in the message shows that TiCDC wrote it")

@@ -39,8 +39,8 @@ from ticdc_emit.protocols.debezium_avro.schema import (
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
 from ticdc_emit.protocols.debezium_common.payloads import ddl_payloads, is_sent, watermark_payloads
 from ticdc_emit.protocols.debezium_common.schema import CONNECTOR, VERSION, DebeziumSettings
+from ticdc_emit.protocols.json_values import RowsWithHeaders, SchemaTexts, schema_text
 from ticdc_emit.protocols.row_images import BinaryImages, images_of, refuse_values
-from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, schema_text
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo

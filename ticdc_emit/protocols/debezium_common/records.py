@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ticdc_emit.protocols.canonical_text import (
     BINARY_TYPES,
+    WORD,
     Convert,
     decimal_of_scale,
     in_zone,
@@ -110,7 +111,6 @@ def nullable(members: Mapping[str, Any], name: str, kind: type[_T], part: str = 
     return None if name in members and members[name] is None else member(members, name, kind, part=part)
 
 
-_WORD = (1 << 64) - 1
 _EPOCH = dt.datetime(1970, 1, 1)
 _YEAR_1 = dt.datetime(1, 1, 1) - _EPOCH
 _CALENDAR = dt.timedelta(days=146_097)
@@ -133,7 +133,7 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
     """Return a function that converts a column's values to canonical text. ``zone``: the changefeed's."""
     kind, fsp = column.type, column.fraction_digits
     if kind in INTEGER_TYPES:
-        return (lambda value: str(int(value) & _WORD)) if column.unsigned else str
+        return (lambda value: str(int(value) & WORD)) if column.unsigned else str
     if kind in FLOAT_TYPES:
         single = kind is MySQLType.FLOAT
         return lambda value: float_text(value, single=single)

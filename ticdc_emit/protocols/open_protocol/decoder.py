@@ -19,7 +19,7 @@ from ticdc_emit.protocols.canonical_text import (
     per_table,
     raw_text,
 )
-from ticdc_emit.protocols.decoder import EventReader, Part, ReaderInputs, Recognizer, RecordReader, record_options
+from ticdc_emit.protocols.decoder import EventReader, Part, ReaderInputs, RecordReader, record_options
 from ticdc_emit.protocols.events import (
     GO_NUMBERS,
     DdlEvent,
@@ -257,8 +257,3 @@ def _converts_by_type(columns: Mapping[str, OpenColumn]) -> dict[str, Convert]:
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     return OpenProtocolReader(**record_options(inputs))
-
-
-def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return a function that accepts only these messages."""
-    return {"open-protocol": [OpenProtocolReader().read_all]}

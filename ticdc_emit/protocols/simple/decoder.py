@@ -11,15 +11,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Hashable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
-from ticdc_emit.errors import ConfigError, MissingDependencyError, SchemaError, UnknownTableError, importing
-from ticdc_emit.protocols.canonical_text import converted, per_table
+from ticdc_emit.errors import ConfigError, SchemaError, UnknownTableError, importing
+from ticdc_emit.protocols.canonical_text import WORD, converted, per_table
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableRows, Tables
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer, RecordReader, record_options
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, RecordReader, record_options
 from ticdc_emit.protocols.events import (
     PARTITIONS_UNKNOWN,
     BootstrapEvent,
@@ -44,7 +43,6 @@ from ticdc_emit.sql.nodes.alter import ChangePartitions, ExchangePartition
 from ticdc_emit.sql.nodes.statements import AlterTable
 from ticdc_emit.sql.script import parse_ddl
 
-_WORD = (1 << 64) - 1
 _UNSIGNED = ("commitTs", "schemaVersion")
 _NAMESPACE = "com.pingcap.simple.avro."
 
@@ -101,7 +99,7 @@ def _record(value: Any) -> dict[str, Any]:
 
 
 def _as_unsigned(members: dict[str, Any], names: tuple[str, ...]) -> None:
-    members.update({name: members[name] & _WORD for name in names if name in members})
+    members.update({name: members[name] & WORD for name in names if name in members})
 
 
 def _value(value: Any) -> Any:
@@ -110,7 +108,7 @@ def _value(value: Any) -> Any:
     name, fields = value
     if name == f"{_NAMESPACE}Timestamp":
         return SimpleTimestamp(fields["location"], fields["value"])
-    return fields["value"] & _WORD
+    return fields["value"] & WORD
 
 
 def _avro_table_schema(value: Any) -> dict[str, Any]:
@@ -429,11 +427,3 @@ def make_reader(inputs: ReaderInputs) -> EventReader:
         handle_key_deletes=codec.delete_only_output_handle_key_columns,
         **record_options(inputs),
     )
-
-
-def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return functions that accept only these messages; without fastavro, only JSON."""
-    readers: dict[str, list[Recognizer]] = {"simple-json": [SimpleReader("json").read]}
-    with suppress(MissingDependencyError):
-        readers["simple-avro"] = [SimpleReader("avro").read]
-    return readers

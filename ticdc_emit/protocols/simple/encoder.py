@@ -216,23 +216,6 @@ def _json_checksum(changes: Changes) -> list[Fragment]:
     return parts if sums.present.all() else [blank_where(join(parts, len(changes)), ~sums.present)]
 
 
-def watermark_json(ts: int, build_ts: int) -> bytes:
-    """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
-    return _json_message("WATERMARK", ts, build_ts, {})
-
-
-def bootstrap_json(table: TableInfo, build_ts: int, switches: SimpleSwitches) -> bytes:
-    """Return the bootstrap message of a table, which has no commit time."""
-    return _json_message("BOOTSTRAP", 0, build_ts, {"tableSchema": _json_table_schema(table, switches)})
-
-
-def ddl_json(event: DdlEvent, build_ts: int, switches: SimpleSwitches) -> bytes:
-    """Return a DDL's message. The statement is printed as given; a database's DDL has no schema."""
-    tables = {"tableSchema": event.table_info, "preTableSchema": shown_pre_table(event, switches)}
-    schemas = {name: _json_table_schema(table, switches) for name, table in tables.items() if table is not None}
-    return _json_message(ddl_type(event, switches), event.commit_ts, build_ts, schemas, event.query)
-
-
 def _json_message(kind: str, commit_ts: int, build_ts: int, schemas: Mapping[str, Json], sql: str = "") -> bytes:
     statement = {"sql": sql} if sql else {}
     members = {"version": VERSION, "type": kind, **statement, "commitTs": commit_ts, "buildTs": build_ts, **schemas}
@@ -245,17 +228,16 @@ def _json_table_schema(table: TableInfo, switches: SimpleSwitches) -> Json:
         "table": table.name,
         "tableID": table.id,
         "version": table.update_ts,
-        "columns": [_json_column(column) for column in shown_columns(table, switches)],
+        "columns": [
+            {
+                "name": column.name,
+                "dataType": _json_data_type(column),
+                "nullable": column.nullable,
+                "default": _json_default(column),
+            }
+            for column in shown_columns(table, switches)
+        ],
         "indexes": [index._asdict() for index in shown_indexes(table)],
-    }
-
-
-def _json_column(column: Column) -> Json:
-    return {
-        "name": column.name,
-        "dataType": _json_data_type(column),
-        "nullable": column.nullable,
-        "default": _json_default(column),
     }
 
 
@@ -447,18 +429,7 @@ def _avro_checksum(changes: Changes) -> list[Piece]:
     return [*long_pieces(version, union), corrupted, *long_pieces(current), *long_pieces(previous)]
 
 
-def watermark_avro(ts: int, build_ts: int) -> bytes:
-    """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
-    return envelope(Kind.WATERMARK) + avro_long(VERSION) + avro_long(ts) + avro_long(build_ts)
-
-
-def bootstrap_avro(table: TableInfo, build_ts: int, switches: SimpleSwitches) -> bytes:
-    """Return the bootstrap message of a table."""
-    return envelope(Kind.BOOTSTRAP) + avro_long(VERSION) + avro_long(build_ts) + _avro_table_schema(table, switches)
-
-
-def ddl_avro(event: DdlEvent, build_ts: int, switches: SimpleSwitches) -> bytes:
-    """Return a DDL's message. The statement is printed as given; a database's DDL has no schema."""
+def _ddl_avro(event: DdlEvent, build_ts: int, switches: SimpleSwitches) -> bytes:
     parts = [
         envelope(Kind.DDL),
         avro_long(VERSION),
@@ -531,18 +502,29 @@ class Simple:
         return make(table, self.options, self.location, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
-        make = ddl_avro if self._avro else ddl_json
-        return ControlMessage(None, make(event, build_ts, self.switches), event.commit_ts)
+        """Return the message of a DDL. The statement is printed as given; a database's DDL has no schema."""
+        if self._avro:
+            return ControlMessage(None, _ddl_avro(event, build_ts, self.switches), event.commit_ts)
+        tables = {"tableSchema": event.table_info, "preTableSchema": shown_pre_table(event, self.switches)}
+        schemas = {name: _json_table_schema(table, self.switches) for name, table in tables.items() if table}
+        kind = ddl_type(event, self.switches)
+        value = _json_message(kind, event.commit_ts, build_ts, schemas, event.query)
+        return ControlMessage(None, value, event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
         """Return the watermark message, which Simple always has."""
-        make = watermark_avro if self._avro else watermark_json
-        return ControlMessage(None, make(ts, build_ts), ts)
+        if self._avro:
+            head = envelope(Kind.WATERMARK) + avro_long(VERSION)
+            return ControlMessage(None, head + avro_long(ts) + avro_long(build_ts), ts)
+        return ControlMessage(None, _json_message("WATERMARK", ts, build_ts, {}), ts)
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage:
-        """Return the message with a table's schema."""
-        make = bootstrap_avro if self._avro else bootstrap_json
-        return ControlMessage(None, make(table, build_ts, self.switches), 0)
+        """Return the message with a table's schema, which has no commit time."""
+        if self._avro:
+            head = envelope(Kind.BOOTSTRAP) + avro_long(VERSION) + avro_long(build_ts)
+            return ControlMessage(None, head + _avro_table_schema(table, self.switches), 0)
+        schema = {"tableSchema": _json_table_schema(table, self.switches)}
+        return ControlMessage(None, _json_message("BOOTSTRAP", 0, build_ts, schema), 0)
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Simple:

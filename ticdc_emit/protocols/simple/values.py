@@ -15,6 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from ticdc_emit.protocols.canonical_text import (
+    WORD,
     Convert,
     blob,
     double,
@@ -50,15 +51,12 @@ class SimpleChecksum:
     previous: int
 
 
-_WORD = (1 << 64) - 1
-
-
 def simple_convert(column: Column, zone: str) -> Convert | None:
     """Return a function that converts a column's values to canonical text. ``zone``: the changefeed's."""
     kind = column.type
     if kind in WHOLE_TYPES:
         unsigned = column.unsigned or kind is MySQLType.BIT
-        return lambda value: value if type(value) is str else str(value & _WORD if unsigned else value)
+        return lambda value: value if type(value) is str else str(value & WORD if unsigned else value)
     if kind in FLOAT_TYPES:
         single = kind is MySQLType.FLOAT
         return lambda value: float_text(float(value), single=single)

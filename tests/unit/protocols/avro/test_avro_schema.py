@@ -14,8 +14,8 @@ from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.switches import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro.encoder import Avro
+from ticdc_emit.protocols.json_values import float_text
 from ticdc_emit.protocols.names import sanitize
-from ticdc_emit.protocols.schema_texts import float_text
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 PLAIN = CodecConfig(Protocol.AVRO)
