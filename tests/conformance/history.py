@@ -24,9 +24,7 @@ from .compare import first_difference
 from .table_infos import table_info_to_dict
 from .vectors import Case
 
-__all__ = [
-    "CaseHistory",
-]
+__all__ = ["CaseHistory"]
 
 
 class CaseHistory:

@@ -57,10 +57,7 @@ from .vectors import (
     vector_name,
 )
 
-__all__ = [
-    "check_texts",
-    "run_conformance",
-]
+__all__ = ["check_texts", "run_conformance"]
 
 _UNKNOWN = "(unknown protocol)"
 

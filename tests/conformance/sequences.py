@@ -22,13 +22,7 @@ from typing import Any
 import numpy as np
 
 from ticdc_emit.changes.codec import one_row_messages
-from ticdc_emit.config import (
-    DEFAULT_PARTITION_NUM,
-    ChangefeedConfig,
-    ConfigWarning,
-    Release,
-    load_changefeed,
-)
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Release, load_changefeed
 from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitError
 from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
@@ -60,14 +54,7 @@ from .vectors import (
     vector_name,
 )
 
-__all__ = [
-    "Feed",
-    "Sent",
-    "Sequence",
-    "is_sequence",
-    "read_sequence",
-    "run_sequence",
-]
+__all__ = ["Feed", "Sent", "Sequence", "is_sequence", "read_sequence", "run_sequence"]
 
 
 @dataclass(frozen=True)
@@ -233,12 +220,7 @@ class Feed:
         return "filtered" if any(_is_of_rows(reason) for reason in left_out) else "table not replicated"
 
     def _encoded(
-        self,
-        given: Mapping[str, Any],
-        schema: str,
-        table: str,
-        rows: list[Mapping[str, Any]],
-        left_out: Counter[str],
+        self, given: Mapping[str, Any], schema: str, table: str, rows: list[Mapping[str, Any]], left_out: Counter[str]
     ) -> Outcome:
         plan = self._plan()
         try:

@@ -14,14 +14,7 @@ from ticdc_emit.pipeline.plan.large_messages import LargeMessages
 from ticdc_emit.protocols.open_protocol.encoder import OpenPacking
 from ticdc_emit.protocols.open_protocol.schema import frame
 
-from .compare import (
-    byte_diff,
-    compare_outcomes,
-    compare_targets,
-    first_difference,
-    free_runs,
-    plain_outcome,
-)
+from .compare import byte_diff, compare_outcomes, compare_targets, first_difference, free_runs, plain_outcome
 from .vectors import Outcome, Record, Target, left_out_of
 
 

@@ -212,10 +212,7 @@ def test_a_topic_deleted_between_two_batches_is_made_again(kraft: KraftBroker, n
     changefeed = feed(kraft, name, "protocol=canal-json&partition-num=2")
     changefeed.run(inserts(0, 100), 0, final=False)
     delete(kraft, name)
-    with (
-        impatient(changefeed),
-        pytest.raises(UnknownTopicError, match=f"the topic {name} does not exist") as refused,
-    ):
+    with impatient(changefeed), pytest.raises(UnknownTopicError, match=f"the topic {name} does not exist") as refused:
         changefeed.run(inserts(100, 200), 1, final=False)
     assert refused.value.remedy == "Run the batch again, which creates it, because auto-create-topic is true."
     assert changefeed.run(inserts(100, 200), 1, final=False).rows == 100

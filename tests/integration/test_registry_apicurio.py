@@ -80,10 +80,7 @@ def test_login_and_https(make_apicurio: Callable[..., Apicurio], certificate: Se
             registered = registry.register(name, schema(ID, NULLABLE))
             assert registry.register(name, schema(ID, NULLABLE)) == registered
         for url in (server.url, server.url.replace("://", "://bob:not-the-p4ssword@")):
-            with (
-                ConfluentRegistry(url, tls) as registry,
-                pytest.raises(RegistryError, match="answered 401") as refused,
-            ):
+            with ConfluentRegistry(url, tls) as registry, pytest.raises(RegistryError, match="answered 401") as refused:
                 registry.register(name, schema(ID))
             assert refused.value.status == 401
             assert "p4ssword" not in str(refused.value) + repr(registry)

@@ -10,16 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 from plain_reference import json_document, moment_text, time_text
 
-__all__ = [
-    "COMMIT_TS",
-    "KINDS",
-    "Kind",
-    "RandomTable",
-    "identifiers",
-    "quoted_name",
-    "random_tables",
-    "zones",
-]
+__all__ = ["COMMIT_TS", "KINDS", "Kind", "RandomTable", "identifiers", "quoted_name", "random_tables", "zones"]
 
 COMMIT_TS = 450000000262144000
 
@@ -46,10 +37,7 @@ class Kind:
 def _integer(name: str, bits: int, default: str = "5") -> list[Kind]:
     signed = st.integers(-(1 << bits - 1), (1 << bits - 1) - 1) | st.sampled_from([-1, 0, 63, 64, -64, -65])
     unsigned = st.integers(0, (1 << bits) - 1) | st.sampled_from([(1 << bits) - 1, 1 << bits - 1])
-    return [
-        Kind(name, signed, default=default),
-        Kind(f"{name} unsigned", unsigned, default=default),
-    ]
+    return [Kind(name, signed, default=default), Kind(f"{name} unsigned", unsigned, default=default)]
 
 
 def _bits(width: int) -> Kind:

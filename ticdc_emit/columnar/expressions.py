@@ -18,12 +18,7 @@ from ticdc_emit.schema.defaults import parse_moment, time_zone_of
 from ticdc_emit.schema.expression_types import operand_of
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.call_tree import Reference, parse_call_tree
-from ticdc_emit.sql.evaluation.values import (
-    NotExactError,
-    Value,
-    column_value,
-    map_values,
-)
+from ticdc_emit.sql.evaluation.values import NotExactError, Value, column_value, map_values
 from ticdc_emit.sql.expressions import evaluate
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.sql.words import to_lower

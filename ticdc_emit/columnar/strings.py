@@ -118,9 +118,7 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
         if not column.nullable:  # stored by an INSERT without the column, if the SQL mode permits
             wrong &= np.asarray(sizes) != 0
         refuse_any(
-            wrong,
-            lambda index: f"the vector has {sizes[index]} dimensions, not {column.flen}",
-            nulls=null_mask(lists),
+            wrong, lambda index: f"the vector has {sizes[index]} dimensions, not {column.flen}", nulls=null_mask(lists)
         )
     offsets = np.zeros(len(lists) + 1, np.int32)
     np.cumsum(np.asarray(sizes), out=offsets[1:])

@@ -105,11 +105,7 @@ def fault_at(
 
 
 def read_each(
-    items: Iterable[Any],
-    read: Callable[[Any], _Read],
-    remedy: str = "",
-    *,
-    where: npt.NDArray[np.bool_] | None = None,
+    items: Iterable[Any], read: Callable[[Any], _Read], remedy: str = "", *, where: npt.NDArray[np.bool_] | None = None
 ) -> list[_Read | None]:
     """Return ``read`` of each value; ``None`` for ``None``.
 

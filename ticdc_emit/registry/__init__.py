@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
-    from ticdc_emit.registry.base import (
-        MemoryRegistry,
-        SchemaPost,
-        SchemaRegistry,
-        SubjectCache,
-        registry_for,
-    )
+    from ticdc_emit.registry.base import MemoryRegistry, SchemaPost, SchemaRegistry, SubjectCache, registry_for
     from ticdc_emit.registry.confluent import ConfluentRegistry, RegistrationRequest, registration_request
     from ticdc_emit.registry.glue import GlueRegistry
     from ticdc_emit.registry.headers import RegisteredSchema

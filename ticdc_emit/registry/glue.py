@@ -16,13 +16,7 @@ from uuid import UUID
 
 from ticdc_emit.config.codec import GlueSchemaRegistry
 from ticdc_emit.config.secrets import AWS_LOGGERS, hide, hide_in_logs, hides_arguments, printable
-from ticdc_emit.errors import (
-    ConfigError,
-    IncompatibleSchemaError,
-    RegistryError,
-    RegistryUnreachableError,
-    importing,
-)
+from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, RegistryUnreachableError, importing
 from ticdc_emit.registry.headers import RegisteredSchema, glue_schema
 
 logger = logging.getLogger(__name__)
@@ -102,10 +96,7 @@ class GlueRegistry:
     def _exists(self, subject: str, name: dict[str, str]) -> bool:
         try:
             self._call(
-                subject,
-                self._client.get_schema_version,
-                SchemaId=name,
-                SchemaVersionNumber={"LatestVersion": True},
+                subject, self._client.get_schema_version, SchemaId=name, SchemaVersionNumber={"LatestVersion": True}
             )
         except RegistryError as error:
             if error.context.get("code") == _NOT_FOUND:
@@ -212,9 +203,7 @@ def _client(config: GlueSchemaRegistry, timeout_s: float, attempts: int) -> Any:
         return boto3.Session(region_name=config.region, **given).client("glue", config=settings)
     except BotoCoreError as error:
         raise ConfigError(
-            f"the AWS Glue registry cannot be used: {error}",
-            remedy="Check the region",
-            option="region",
+            f"the AWS Glue registry cannot be used: {error}", remedy="Check the region", option="region"
         ) from None
 
 

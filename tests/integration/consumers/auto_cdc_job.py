@@ -26,13 +26,7 @@ def main(specification: Path, out: Path) -> None:
     cli.register_definitions(specification, SparkConnectGraphElementRegistry(spark, graph), spec, spark, graph)
     none: list[str] = []
     events = start_run(
-        spark,
-        graph,
-        full_refresh=none,
-        full_refresh_all=False,
-        refresh=none,
-        dry=False,
-        storage=spec.storage,
+        spark, graph, full_refresh=none, full_refresh_all=False, refresh=none, dry=False, storage=spec.storage
     )
     handle_pipeline_events(events)
     rows = spark.table("cat.shop.orders").drop("__spark_autocdc_metadata")

@@ -46,10 +46,7 @@ FORMS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "old values": ({"output-old-value": True}, LF),
 }
 Row = tuple[str, str | None, str | None, str | None]
-WRONG = {
-    ("Spark", "another null"): {"marker 2"},
-    ("Spark", "an empty null"): {"empty"},
-}
+WRONG = {("Spark", "another null"): {"marker 2"}, ("Spark", "an empty null"): {"empty"}}
 """The rows in which a consumer takes a text for NULL. With the default, Spark does so for the text ``\\N``."""
 REFUSED = {("Spark", "another terminator"), ("DuckDB", "another terminator")}
 NOT_READ = {

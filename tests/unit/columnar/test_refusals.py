@@ -93,8 +93,7 @@ _BAD_TEXTS: list[tuple[str, list[str]]] = [
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [(name, text) for names, texts in _BAD_TEXTS for name in names.split() for text in texts],
+    ("name", "text"), [(name, text) for names, texts in _BAD_TEXTS for name in names.split() for text in texts]
 )
 def test_text(name: str, text: str) -> None:
     good = {

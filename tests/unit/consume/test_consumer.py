@@ -443,10 +443,7 @@ def test_avro_names_are_those_of_the_catalog() -> None:
     schema = "create table test.`a-b` (`1 id` int, `v.w` varchar(9), primary key (`1 id`))"
     history = History(schema, [_put(10, "a-b", **{"1 id": "1", "v.w": "x"})])
     messages, schemas = messages_of(history, _AVRO)
-    for catalog, name, row in (
-        (schema, "a-b", {"1 id": "1", "v.w": "x"}),
-        ("", "a_b", {"_1_id": "1", "v_w": "x"}),
-    ):
+    for catalog, name, row in ((schema, "a-b", {"1 id": "1", "v.w": "x"}), ("", "a_b", {"_1_id": "1", "v_w": "x"})):
         consumer = ReferenceConsumer(_AVRO, catalog, schemas=schemas)
         consumer.take_all(messages)
         consumer.finish()

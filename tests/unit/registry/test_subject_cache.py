@@ -10,12 +10,7 @@ import pytest
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SharedSubjectError
-from ticdc_emit.registry.base import (
-    MemoryRegistry,
-    SchemaPost,
-    SubjectCache,
-    registry_for,
-)
+from ticdc_emit.registry.base import MemoryRegistry, SchemaPost, SubjectCache, registry_for
 from ticdc_emit.registry.confluent import ConfluentRegistry
 from ticdc_emit.registry.glue import GlueRegistry
 from ticdc_emit.registry.headers import confluent_schema, glue_schema

@@ -67,14 +67,7 @@ from ticdc_emit.protocols.names import escaped_label, sanitize
 from ticdc_emit.protocols.row_images import BinaryImages, images_of, invalid_value, refuse_values
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import (
-    INTEGER_TYPES,
-    LABEL_TYPES,
-    STRING_TYPES,
-    TYPES,
-    AvroType,
-    MySQLType,
-)
+from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, TYPES, AvroType, MySQLType
 
 
 def avro_type(column: Column, options: CodecConfig) -> AvroType:

@@ -24,11 +24,7 @@ from ticdc_emit.protocols.registered_avro import check_field, only_type, plain_t
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.json_depth import parsed
-from ticdc_emit.sql.types import (
-    TYPES,
-    ColumnFlag,
-    MySQLType,
-)
+from ticdc_emit.sql.types import TYPES, ColumnFlag, MySQLType
 
 NAMESPACE = "default."
 """The changefeed's part of a record's namespace; the database follows."""

@@ -28,11 +28,7 @@ from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.escape import JSONITER, quoted
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.debezium_common.payloads import (
-    ddl_payloads,
-    source_parts,
-    watermark_payloads,
-)
+from ticdc_emit.protocols.debezium_common.payloads import ddl_payloads, source_parts, watermark_payloads
 from ticdc_emit.protocols.debezium_common.schema import (
     CHANGE_KEY,
     CHANGE_VALUE,

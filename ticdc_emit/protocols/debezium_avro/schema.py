@@ -93,13 +93,7 @@ def _namespace(table: TableInfo, settings: DebeziumSettings) -> str:
 
 
 def _record(space: str, name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "type": "record",
-        "name": name,
-        "namespace": space,
-        "connect.name": f"{space}.{name}",
-        "fields": fields,
-    }
+    return {"type": "record", "name": name, "namespace": space, "connect.name": f"{space}.{name}", "fields": fields}
 
 
 def _columns(table: TableInfo, columns: Iterable[Column], settings: DebeziumSettings) -> list[dict[str, Any]]:

@@ -113,22 +113,12 @@ def _literal_text(value: Literal | DefaultExpression, stored: str | bytes | None
 _WITH_CHARSET = (
     (STRING_TYPES - {MySQLType.VAR_STRING})
     | LABEL_TYPES
-    | {
-        MySQLType.TIMESTAMP,
-        MySQLType.DURATION,
-        MySQLType.NEWDECIMAL,
-    }
+    | {MySQLType.TIMESTAMP, MySQLType.DURATION, MySQLType.NEWDECIMAL}
 )
 _LENGTH_UNLESS_DEFAULT = (
     FLOAT_TYPES
     | INTEGER_TYPES
-    | {
-        MySQLType.BIT,
-        MySQLType.VARCHAR,
-        MySQLType.STRING,
-        MySQLType.VAR_STRING,
-        MySQLType.VECTOR_FLOAT32,
-    }
+    | {MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.VAR_STRING, MySQLType.VECTOR_FLOAT32}
 )
 _WIDER_WITH_SIGN = INTEGER_TYPES - {MySQLType.LONGLONG}
 _WITH_SCALE = FLOAT_TYPES | {MySQLType.NEWDECIMAL}

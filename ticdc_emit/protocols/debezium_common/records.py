@@ -14,25 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from ticdc_emit.protocols.canonical_text import (
-    BINARY_TYPES,
-    WORD,
-    Convert,
-    decimal_of_scale,
-    in_zone,
-    moment_text,
-)
+from ticdc_emit.protocols.canonical_text import BINARY_TYPES, WORD, Convert, decimal_of_scale, in_zone, moment_text
 from ticdc_emit.protocols.debezium_common.schema import SEMANTIC_TYPES
-from ticdc_emit.protocols.events import (
-    DdlEvent,
-    RowEvent,
-    RowOp,
-    WatermarkEvent,
-    member,
-    millis,
-    objects,
-    tso,
-)
+from ticdc_emit.protocols.events import DdlEvent, RowEvent, RowOp, WatermarkEvent, member, millis, objects, tso
 from ticdc_emit.schema.defaults import duration_text, float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType

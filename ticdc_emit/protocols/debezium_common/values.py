@@ -202,12 +202,7 @@ class _Row:
     quotes: tuple[bytes, bytes] = (b"", b"")
 
 
-_BINARY_FORMS = {
-    "base64": base64_text,
-    "bytes": base64_text,
-    "base64-url-safe": url_safe_base64_text,
-    "hex": hex_text,
-}
+_BINARY_FORMS = {"base64": base64_text, "bytes": base64_text, "base64-url-safe": url_safe_base64_text, "hex": hex_text}
 _TEXT, _ZULU = (b'"', b'"'), (b'"', b'Z"')
 _INTEGER_ROW = _Row(lambda column, values, settings: to_text(values), number_default)
 _FLOAT_ROW = _Row(lambda column, values, settings: number_text(values), number_default)

@@ -11,14 +11,7 @@ from base64 import b64decode
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from ticdc_emit.protocols.canonical_text import (
-    Convert,
-    converted,
-    label_convert,
-    per_object,
-    per_table,
-    raw_text,
-)
+from ticdc_emit.protocols.canonical_text import Convert, converted, label_convert, per_object, per_table, raw_text
 from ticdc_emit.protocols.decoder import EventReader, Part, ReaderInputs, RecordReader, record_options
 from ticdc_emit.protocols.events import (
     GO_NUMBERS,

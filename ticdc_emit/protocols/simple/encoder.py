@@ -62,14 +62,7 @@ from ticdc_emit.protocols.simple.schema import (
 )
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import (
-    FLOAT_TYPES,
-    INTEGERS_AND_YEAR,
-    LABEL_TYPES,
-    NUMBER_TYPES,
-    MySQLType,
-    type_name,
-)
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGERS_AND_YEAR, LABEL_TYPES, NUMBER_TYPES, MySQLType, type_name
 
 ENVELOPE_BYTES = 512
 """The maximum bytes of a row message besides the table's names and the images: numbers, a checksum."""

@@ -16,13 +16,7 @@ from ticdc_emit.protocols.events import DecodeError, member, objects, texts, tso
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.actions import ACTIONS
-from ticdc_emit.sql.types import (
-    BINARY_CHARSET,
-    TYPES,
-    ColumnFlag,
-    MySQLType,
-    type_name,
-)
+from ticdc_emit.sql.types import BINARY_CHARSET, TYPES, ColumnFlag, MySQLType, type_name
 
 VERSION = 1
 """The protocol's version, which every message has."""

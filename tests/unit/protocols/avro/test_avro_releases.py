@@ -81,10 +81,7 @@ def test_a_delete_needs_no_valid_schema_of_the_whole_row() -> None:
 
 @pytest.mark.parametrize(
     ("release", "parts"),
-    [
-        ("classic", {"e": ["key"], "f": ["key", "value"]}),
-        ("next", {"e": ["key"], "f": ["key", "value"]}),
-    ],
+    [("classic", {"e": ["key"], "f": ["key", "value"]}), ("next", {"e": ["key"], "f": ["key", "value"]})],
 )
 def test_of_a_refused_row_the_parts_before_the_refusal_are_registered(release: str, parts: dict[str, Any]) -> None:
     catalog = Catalog()

@@ -14,8 +14,7 @@ AFTER = {"id": 1, "f": -0.0, "d": 0.0, "v": "[-0]", "n": 2}
 
 
 @pytest.mark.parametrize(
-    ("release", "old"),
-    [("classic", {"n": "1"}), ("next", {"f": "0", "d": "-0", "v": "[0]", "n": "1"})],
+    ("release", "old"), [("classic", {"n": "1"}), ("next", {"f": "0", "d": "-0", "v": "[0]", "n": "1"})]
 )
 def test_zeros_of_two_signs(release: str, old: dict[str, str]) -> None:
     uri = "memory://t/?protocol=canal-json&enable-tidb-extension=true&only-output-updated-columns=true"

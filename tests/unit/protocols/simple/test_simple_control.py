@@ -16,9 +16,7 @@ from ticdc_emit.protocols.simple.encoder import make_codec
 
 def test_a_changefeed_makes_the_codec() -> None:
     config = load_changefeed(
-        "kafka://127.0.0.1:9092/topic?protocol=simple&encoding-format=avro",
-        time_zone="Asia/Tokyo",
-        integrity=True,
+        "kafka://127.0.0.1:9092/topic?protocol=simple&encoding-format=avro", time_zone="Asia/Tokyo", integrity=True
     )
     codec = make_codec(config)
     assert (codec.options.encoding_format, codec.location) == ("avro", "Asia/Tokyo")
