@@ -392,7 +392,6 @@ class LearnedTables(Tables):
         self._newest: dict[TableName, tuple[int, Any]] = {}
 
     def ddl(self, event: DdlEvent, commit: int | None) -> None:
-        """Apply a statement, which only ``avro-enable-watermark`` sends."""
         super().ddl(event, commit)
         self._newest.clear()
 

@@ -311,7 +311,6 @@ class AvroReader(EventReader):
         return bool((message.fields or {}).get("_tidb_corrupted"))
 
     def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
-        """Return tables that learn from the rows' schemas."""
         return AvroTables(catalog, self, zone, lookup)
 
 
@@ -345,7 +344,6 @@ class AvroTables(LearnedTables):
         self._arrived = 0
 
     def has_handle_key(self, event: RowEvent) -> bool:
-        """Return whether the row has a key."""
         return bool(event.key)
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
@@ -373,12 +371,10 @@ class AvroTables(LearnedTables):
         return self._write(event.op, table, (key, key_row), (key, after), commit, place)
 
     def ddl(self, event: DdlEvent, commit: int | None) -> None:
-        """Apply a statement, which only ``avro-enable-watermark`` sends."""
         super().ddl(event, commit)
         self._names = self._shown_names()
 
     def finish(self) -> None:
-        """Convert all rows to the newest schema of their table."""
         for name, (_, message) in self._newest.items():
             table = self._tables[name]
             own = avro_names(table.info)

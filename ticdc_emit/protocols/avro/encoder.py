@@ -299,7 +299,6 @@ class AvroRows(RowsWithHeaders):
 
     @property
     def reads_old(self) -> bool:
-        """Whether messages of updates have the previous row."""
         return self.options.avro_include_before_value
 
     @cached_property

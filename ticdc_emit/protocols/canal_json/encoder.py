@@ -254,13 +254,11 @@ class CanalJsonRows:
                     raise changes.current.defect(np.flatnonzero(filled), defect, column)
 
     def encode(self, changes: Changes) -> Encoded:
-        """Return one message per change; the key of a Canal-JSON row is always empty."""
         handle_key_only = changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns
         members = self._handle_key if handle_key_only else self._all
         return Encoded(join(self._fragments(changes, members, []), len(changes), NULL))
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
-        """Return messages with only the handle key's columns, and the location of each stored whole message."""
         marks: list[Fragment] = [b',"onlyHandleKey":true']
         if locations is not None:
             marks = [

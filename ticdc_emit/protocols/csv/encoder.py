@@ -94,7 +94,6 @@ class CsvRows:
 
     @property
     def reads_old(self) -> bool:
-        """Whether updates need the old row."""
         return self.options.csv.output_old_value
 
     @cached_property
@@ -128,7 +127,6 @@ class CsvRows:
                     refuse_values(image, column, partial(refuse_enum_zero, column, reason=_NO_LABEL))
 
     def encode(self, changes: Changes) -> Encoded:
-        """Return one message per change: its line, or the two of an update."""
         if changes.op is Op.UPDATE and self.reads_old:
             lines = [*self._laid(changes, Op.DELETE, changes.old), *self._laid(changes, Op.INSERT, changes.current)]
         else:

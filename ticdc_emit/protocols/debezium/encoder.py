@@ -220,7 +220,6 @@ class DebeziumRows:
 
     @property
     def reads_old(self) -> bool:
-        """Whether updates show what was before."""
         return self.settings.codec.output_old_value
 
     def __getstate__(self) -> dict[str, Any]:
@@ -320,7 +319,6 @@ class DebeziumRows:
                     refuse_values(image, column, partial(self._content, column))
 
     def encode(self, changes: Changes) -> Encoded:
-        """Return key and value of each change."""
         count = len(changes)
         values = join(self._value(changes), count, NULL)
         keys = join(self._key(changes), count, NULL) if self.settings.switches.keys else None

@@ -254,7 +254,6 @@ class DebeziumAvroReader(EventReader):
         return converted(image, self._converts_of(fields or (), table), table=event.table)
 
     def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
-        """Return tables that learn from the rows' schemas."""
         return DebeziumAvroTables(catalog, self, zone, lookup)
 
     def _converts_of(self, fields: tuple[DebeziumField, ...], table: TableInfo | None) -> dict[str, Convert]:
@@ -308,7 +307,6 @@ class DebeziumAvroTables(LearnedTables):
     """``catalog``: the tables before the first message."""
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
-        """Apply a row event. One without a key is :attr:`Outcome.UNKNOWN`."""
         if not event.key:
             return Outcome.UNKNOWN
         name = event.schema, event.table
@@ -326,7 +324,6 @@ class DebeziumAvroTables(LearnedTables):
         return self._write(event.op, table, (old_key, before or key_row), (key, after), commit, place)
 
     def finish(self) -> None:
-        """Remove columns that the newest schema of a table lacks."""
         for name, (_, shape) in self._newest.items():
             rows = self._tables[name].rows
             for key, row in rows.items():

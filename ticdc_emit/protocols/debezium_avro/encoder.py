@@ -67,7 +67,6 @@ class DebeziumAvroRows(RowsWithHeaders):
 
     @property
     def reads_old(self) -> bool:
-        """Whether updates show what was before."""
         return self.settings.codec.output_old_value
 
     @cached_property

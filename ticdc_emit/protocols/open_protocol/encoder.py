@@ -287,7 +287,6 @@ class OpenRows:
 
     @property
     def reads_old(self) -> bool:
-        """Whether updates show what was before."""
         return self.options.output_old_value
 
     @cached_property
@@ -324,7 +323,6 @@ class OpenRows:
             _ = changes.once(row_ids_of)
 
     def encode(self, changes: Changes) -> Encoded:
-        """Return key and value of each change."""
         reduces = changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns
         return self._encoded(changes, self._handle_key if reduces else self._all, [])
 

@@ -208,13 +208,11 @@ class SimpleReader(RecordReader):
         return DdlEvent(member(members, "sql", str), tso(members, "commitTs"), schema, name, None, members)
 
     def learn(self, key: bytes | None, value: bytes | None) -> None:
-        """Read the table schemas of a record of any kind; raises the errors of :meth:`read`."""
         # a row in JSON is not parsed: most records are rows, and only others contain this name
         if self._shows_schemas or b"ableSchema" in (value or b""):
             self.read(key, value)
 
     def knows(self, event: RowEvent) -> bool:
-        """Return whether messages have shown the table for the row's version."""
         return self.shown(event) is not None
 
     def shown(self, event: RowEvent) -> TableInfo | None:
@@ -222,11 +220,9 @@ class SimpleReader(RecordReader):
         return self._shown.get((event.schema, event.table, event.schema_version or 0))
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
-        """Return the columns of the handle key; ``()`` for a table without one, or if no message has shown it."""
         return _handle_key(self.shown(event)) if event.key is None else super().key_names(event)
 
     def likely_key_names(self, event: RowEvent) -> tuple[str, ...]:
-        """Return those of the row's version, else of the newest version that messages have shown."""
         versions = [version for *name, version in self._shown if name == [event.schema, event.table]]
         newest = self._shown[event.schema, event.table, max(versions)] if versions else None
         return self.key_names(event) or _handle_key(newest)
@@ -248,7 +244,6 @@ class SimpleReader(RecordReader):
         return stated is not None and stated.corrupted
 
     def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
-        """Return tables that follow the schemas in messages."""
         return SimpleTables(catalog, self, zone, lookup)
 
     def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
@@ -334,12 +329,10 @@ class SimpleTables(Tables):
         self._events = reader
 
     def has_handle_key(self, event: RowEvent) -> bool:
-        """Return whether the row's table is known to have a handle key."""
         shown = self._events.shown(event) if (event.schema, event.table) not in self._tables else None
         return super().has_handle_key(event) if shown is None else bool(shown.whole_handle_key)
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
-        """Apply a row event; :attr:`Outcome.UNKNOWN` for one of a version that no message has shown yet."""
         if (event.schema, event.table) not in self._tables and self._version(event, commit or 0) is None:
             shown = self._events.shown(event)
             if shown is not None:

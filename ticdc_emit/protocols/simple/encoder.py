@@ -143,11 +143,9 @@ class SimpleJsonRows(_SimpleRows):
         return b'{"version":%d,"database":%s,"table":%s,"tableID":' % (VERSION, *names)
 
     def encode(self, changes: Changes) -> Encoded:
-        """Return one message per change; the key of a Simple row is always empty."""
         return Encoded(join(self._fragments(changes, self._all, []), len(changes), NULL))
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
-        """Return messages with only the handle key's columns, and the location of each stored whole message."""
         marks: list[Fragment] = [b',"handleKeyOnly":true']
         if locations is not None:
             stored = pa.array([quoted(location, GO_STD) for location in locations], pa.binary())
@@ -353,11 +351,9 @@ class SimpleAvroRows(_SimpleRows):
         return envelope(Kind.DML) + avro_long(VERSION) + names
 
     def encode(self, changes: Changes) -> Encoded:
-        """Return one message per change; the key of a Simple row is always empty."""
         return self._messages(changes, self._columns, [NULL_BRANCH, NULL_BRANCH])
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
-        """Return messages with only the handle key's columns, and the location of each stored whole message."""
         stored: list[Piece] = [NULL_BRANCH]
         if locations is not None:
             stored = [VALUE_BRANCH, *text_pieces(pa.array(locations, pa.string()))]
