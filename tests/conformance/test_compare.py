@@ -28,19 +28,6 @@ def test_byte_diff_points_at_the_byte() -> None:
     assert expected.endswith("y…")
 
 
-def test_byte_diff_of_a_prefix() -> None:
-    title, expected, got, caret = byte_diff(b"abc", b"ab", "key").splitlines()
-    assert title == "key differs at byte 2 (expected 3 bytes, got 2)"
-    assert expected == "  expected  abc"
-    assert got == "  got       ab (ends here)"
-    assert caret.index("^") == len("  expected  ab")
-
-
-def test_bytes_that_do_not_print_stay_aligned() -> None:
-    _, expected, got, caret = byte_diff(b"\xe4\xb8\xad1", b"\xe4\xb8\xad2", "value").splitlines()
-    assert (expected[caret.index("^")], got[caret.index("^")]) == ("1", "2")
-
-
 def test_null_is_not_empty() -> None:
     assert byte_diff(None, b"", "value").splitlines()[1:] == ["  expected  null", "  got       (zero bytes)"]
 

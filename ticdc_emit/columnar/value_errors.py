@@ -18,10 +18,12 @@ from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column, sql_type
 from ticdc_emit.sql.types import (
     CHAR_TYPES,
+    DATE_TYPES,
     FLOAT_TYPES,
     INTEGER_TYPES,
     INTEGERS_AND_YEAR,
     LABEL_TYPES,
+    MOMENT_TYPES,
     STRING_TYPES,
     MySQLType,
     integer_range,
@@ -32,15 +34,12 @@ _Read = TypeVar("_Read")
 _MOST_LABELS = 8
 _PLAIN_NAMES = INTEGERS_AND_YEAR | LABEL_TYPES
 _CASTS = {
-    MySQLType.YEAR: "Cast it to an integer type first",
-    MySQLType.BIT: "Cast it to an integer type first",
+    **dict.fromkeys(INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}, "Cast it to an integer type first"),
+    **dict.fromkeys(DATE_TYPES, "Cast it to date first"),
+    **dict.fromkeys(MOMENT_TYPES, "Cast it to timestamp first"),
     MySQLType.NEWDECIMAL: "Cast it to decimal first",
     MySQLType.FLOAT: "Cast it to float first",
     MySQLType.DOUBLE: "Cast it to double first",
-    MySQLType.DATE: "Cast it to date first",
-    MySQLType.NEWDATE: "Cast it to date first",
-    MySQLType.DATETIME: "Cast it to timestamp first",
-    MySQLType.TIMESTAMP: "Cast it to timestamp first",
     MySQLType.DURATION: "Cast it to duration, or to text such as 12:34:56, first",
     MySQLType.ENUM: "Cast it to string (a label) or to an integer type (its number) first",
     MySQLType.SET: "Cast it to string (labels with commas) or to an integer type (the bit mask) first",
@@ -162,12 +161,9 @@ def mismatch(column: Column, kind: object) -> str:
 
 def cast_remedy(column: Column) -> str:
     """Return the remedy for an Arrow type that cannot hold the column's values."""
-    kind = column.type
-    if kind in INTEGER_TYPES:
-        return "Cast it to an integer type first"
-    if kind in STRING_TYPES:
+    if column.type in STRING_TYPES:
         return "Cast it to binary first" if column.is_binary else "Cast it to string first"
-    return _CASTS.get(kind, "See the types in docs/types.md")
+    return _CASTS.get(column.type, "See the types in docs/types.md")
 
 
 def value_remedy(column: Column) -> str:

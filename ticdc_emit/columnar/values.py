@@ -20,6 +20,8 @@ BINARY, VARBINARY, BLOBs     binary
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pyarrow as pa
 
 from ticdc_emit.columnar.binary_text import latin1_json
@@ -85,43 +87,16 @@ def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
         assert nulls is not None
         refuse_any(nulls, "NULL in a NOT NULL column", "Give a value, or make the column nullable")
     try:
-        return _accepted(column, array, how)
+        if column.type not in _ACCEPTED:
+            raise TypeError(f"the MySQL type {column.type.name} has no values in row changes")
+        return _ACCEPTED[column.type](column, array, how)
     except UnicodeDecodeError:  # text for a column that is not text, such as a number
         parts = text_buffers(as_text(array))
         index = first_invalid_utf8(parts.offsets, parts.data) or 0
         raise ValueRefused(index, "the text is not valid UTF-8") from None
 
 
-def _accepted(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
-    kind = column.type
-    if kind in INTEGER_TYPES:
-        return accept_integer(column, array)
-    if kind in STRING_TYPES:
-        return accept_binary(column, array) if column.is_binary else accept_text(column, array)
-    if kind == MySQLType.NEWDECIMAL:
-        return accept_decimal(column, array)
-    if kind in FLOAT_TYPES:
-        return accept_float(column, array)
-    if kind in MOMENT_TYPES:
-        return accept_datetime(column, array, how.zone)
-    if kind in DATE_TYPES:
-        return accept_date(array)
-    if kind == MySQLType.DURATION:
-        return accept_time(column, array)
-    if kind in LABEL_TYPES:
-        return accept_labels(column, array)
-    if kind == MySQLType.BIT:
-        return accept_bit(column, array)
-    if kind == MySQLType.YEAR:
-        return accept_year(array)
-    if kind == MySQLType.JSON:
-        return _accepted_json(array, how)
-    if kind == MySQLType.VECTOR_FLOAT32:
-        return accept_vector(column, array)
-    raise TypeError(f"the MySQL type {kind.name} has no values in row changes")
-
-
-def _accepted_json(array: pa.Array, how: Rendering) -> pa.Array:
+def _accepted_json(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
     text = nested_json(array) if is_nested(array.type) else compact(as_text(array))
     parts = text_buffers(text)
     bad = first_invalid_utf8(parts.offsets, parts.data)
@@ -130,6 +105,26 @@ def _accepted_json(array: pa.Array, how: Rendering) -> pa.Array:
     if pa.types.is_binary(text.type):
         text = text.cast(pa.string())
     return text if how.verbatim_json else canonical_json(text, how.switches.json_doubles)
+
+
+def _accepted_string(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
+    return accept_binary(column, array) if column.is_binary else accept_text(column, array)
+
+
+_ACCEPTED: Mapping[MySQLType, Callable[[Column, pa.Array, Rendering], pa.Array]] = {
+    **dict.fromkeys(INTEGER_TYPES, lambda column, array, how: accept_integer(column, array)),
+    **dict.fromkeys(STRING_TYPES, _accepted_string),
+    **dict.fromkeys(FLOAT_TYPES, lambda column, array, how: accept_float(column, array)),
+    **dict.fromkeys(MOMENT_TYPES, lambda column, array, how: accept_datetime(column, array, how.zone)),
+    **dict.fromkeys(DATE_TYPES, lambda column, array, how: accept_date(array)),
+    **dict.fromkeys(LABEL_TYPES, lambda column, array, how: accept_labels(column, array)),
+    MySQLType.NEWDECIMAL: lambda column, array, how: accept_decimal(column, array),
+    MySQLType.DURATION: lambda column, array, how: accept_time(column, array),
+    MySQLType.BIT: lambda column, array, how: accept_bit(column, array),
+    MySQLType.YEAR: lambda column, array, how: accept_year(array),
+    MySQLType.JSON: _accepted_json,
+    MySQLType.VECTOR_FLOAT32: lambda column, array, how: accept_vector(column, array),
+}
 
 
 def plain_text(column: Column, values: pa.Array) -> pa.Array:

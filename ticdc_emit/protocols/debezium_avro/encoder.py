@@ -235,14 +235,9 @@ def _message(
 
 
 @cache
-def _of_watermarks(cluster_id: str) -> tuple[_Schema, _Schema]:
-    key, value = watermark_schemas(cluster_id)
-    return _Schema.of(key), _Schema.of(value)
-
-
-@cache
-def _of_ddl(cluster_id: str, database: str) -> tuple[_Schema, _Schema]:
-    key, value = ddl_schemas(cluster_id, database)
+def _control(cluster_id: str, database: str | None) -> tuple[_Schema, _Schema]:
+    """Return the schemas of key and value of a database's DDL, or of watermarks."""
+    key, value = watermark_schemas(cluster_id) if database is None else ddl_schemas(cluster_id, database)
     return _Schema.of(key), _Schema.of(value)
 
 
@@ -279,7 +274,7 @@ class DebeziumAvro:
         if not self.settings.codec.avro_enable_watermark or (event is not None and not is_sent(event)):
             return {}
         cluster_id = self.settings.cluster_id
-        schemas = _of_watermarks(cluster_id) if event is None else _of_ddl(cluster_id, event.schema)
+        schemas = _control(cluster_id, None if event is None else event.schema)
         return {schema.subject: schema.text for schema in schemas}
 
     def with_headers(self, headers: Mapping[str, bytes]) -> DebeziumAvro:
@@ -296,14 +291,14 @@ class DebeziumAvro:
         payloads = ddl_payloads(event, build_ts, cluster_id) if on else None
         if payloads is None:
             return None
-        return _message(_of_ddl(cluster_id, event.schema), payloads, self.headers, event.commit_ts)
+        return _message(_control(cluster_id, event.schema), payloads, self.headers, event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``avro-enable-watermark``."""
         if not self.settings.codec.avro_enable_watermark:
             return None
         cluster_id = self.settings.cluster_id
-        return _message(_of_watermarks(cluster_id), watermark_payloads(ts, build_ts, cluster_id), self.headers, ts)
+        return _message(_control(cluster_id, None), watermark_payloads(ts, build_ts, cluster_id), self.headers, ts)
 
 
 def make_codec(changefeed: ChangefeedConfig) -> DebeziumAvro:

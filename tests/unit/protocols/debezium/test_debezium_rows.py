@@ -128,22 +128,6 @@ def test_what_means_no_moment_is_refused_before_anything_is_encoded(kind: str, z
     assert len(row_messages(sql, changes, zone=zone, output_old_value=False)) == 6
 
 
-def test_neighbours_and_order_do_not_matter() -> None:
-    sql = "create table test.t (id int primary key, d date, t time(2), n decimal(30,9), s varchar(9) default 'x')"
-    rows: list[dict[str, Any]] = [
-        {"id": 1, "d": "0000-00-00", "t": "-838:59:58.99", "n": "0.000000001", "s": None},
-        {"id": 2, "d": "0018-02-28", "t": "00:00:00.00", "n": "123456789012345678901.000000000", "s": "é\n"},
-        {"id": 3, "d": None, "t": None, "n": None, "s": ""},
-        {"id": 4, "d": "2024-02-29", "t": "100:00:00.10", "n": "-1.100000000", "s": "y"},
-    ]
-    alone = [inserted(sql, [row])[0] for row in rows]
-    assert inserted(sql, rows) == alone
-    assert inserted(sql, rows[::-1]) == alone[::-1]
-    changes = [{"op": "u", "before": rows[place - 1], "after": row} for place, row in enumerate(rows)]
-    for (_, value), place in zip(row_messages(sql, changes, disable_schema=True), range(len(rows)), strict=True):
-        assert value.endswith(b'"before":%s,"after":%s}}' % (alone[place - 1], alone[place]))
-
-
 def test_an_encoder_travels_without_its_schemas() -> None:
     encoder = codec_of().rows(table_of(SMALL))
     made = row_messages(SMALL, CHANGES)
@@ -201,16 +185,3 @@ def test_the_handle_key_of_next_may_have_virtual_columns_which_are_null(columns:
         encoder = Encoder(uri, f"create table test.t ({columns})", release=release, force_replicate=True)
         sent = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}])
         assert sent.column("key").to_pylist() == [b'{"payload":%s}' % payload]
-
-
-def test_the_default_of_an_enum_stands_for_null_in_small_groups() -> None:
-    encoder = Encoder(
-        "memory://t/?protocol=debezium&debezium-disable-schema=true",
-        "create table test.t (id int primary key, e enum('a','b') default 'b')",
-    )
-    images = [{"id": n, "e": "a" if n % 4 else None} for n in range(8)]
-    ts = 450000000262144000
-    rows = [{"op": "d", "commit_ts": ts, "before": image} for image in images[:4]]
-    rows += [{"op": "c", "commit_ts": ts, "after": image} for image in images[4:]]
-    sent = [json.loads(value)["payload"] for value in encoder.encode(rows).column("value").to_pylist()]
-    assert [(each["before"] or each["after"])["e"] for each in sent] == ["b", "a", "a", "a"] * 2
