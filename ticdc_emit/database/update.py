@@ -78,8 +78,8 @@ def _only_table(tables: nodes.TableFactor, word: str) -> nodes.Source:
     (source,) = found
     if not isinstance(source.origin, nodes.TableName):
         raise unsupported(f"{word} of a subquery", _ONE_TABLE)
-    if source.partitions or source.as_of is not None:
-        raise unsupported(f"PARTITION or AS OF in {word}", "Leave it out")
+    if source.partitions or source.as_of is not None or source.sample is not None:
+        raise unsupported(f"PARTITION, AS OF or TABLESAMPLE in {word}", "Leave it out")
     return source
 
 

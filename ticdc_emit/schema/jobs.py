@@ -26,7 +26,18 @@ from ticdc_emit.sql.charsets import resolve
 from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.nodes import statements
 from ticdc_emit.sql.nodes.base import Node, TableName
-from ticdc_emit.sql.nodes.statements import Flashback, ObjectStatement, OtherStatement, Recover
+from ticdc_emit.sql.nodes.statements import (
+    CreateMaskingPolicy,
+    DropSequences,
+    Flashback,
+    LockTables,
+    OtherStatement,
+    PlacementPolicy,
+    Recover,
+    RepairTable,
+    ResourceGroup,
+    Sequence,
+)
 from ticdc_emit.sql.words import quoted, to_lower
 
 # jobs that do not change TiDB's update_ts of the table
@@ -191,6 +202,12 @@ class TableJobs(JobRecorder):
 
     def create_table(self, statement: statements.CreateTable) -> None:
         database, name = self._resolve(statement.table)
+        if statement.select is not None:
+            raise DdlError(
+                "CREATE TABLE ... AS SELECT is not understood",
+                remedy="Declare the columns, and send the rows as inserts",
+                position=statement.offset,
+            )
         if statement.temporary == _LOCAL:
             state = build_table(statement, database.name, database.default, self.zone)
             self._add_temporary(state, if_not_exists=statement.if_not_exists)
@@ -207,7 +224,7 @@ class TableJobs(JobRecorder):
         for part, (table, text) in enumerate(zip(statement.tables, statement.texts, strict=True)):
             database, name = self._resolve(table.table)
             schemas.add(database.name)
-            if table.temporary or len(schemas) > 1:
+            if table.select is not None or table.temporary or len(schemas) > 1:
                 raise DdlError(
                     "several CREATE TABLE are one job only for plain tables of one database",
                     remedy="Give each statement its own commit_ts",
@@ -486,27 +503,57 @@ class OtherObjects:
     """The names of all objects that are not tables."""
 
     def __init__(self) -> None:
-        self._names: set[tuple[str, str]] = set()
+        self._names: set[tuple[str, str, str]] = set()
 
-    def run(self, statement: ObjectStatement, database: str) -> Iterator[Job]:
+    def run(self, statement: OtherStatement, database: str) -> Iterator[Job]:
         """Yield the jobs of a statement; ``database`` is the current one. LOCK TABLES, for example, is not a job by
         default.
         """
-        verb, kind, names, policy = statement.verb, statement.kind, statement.names, ""
-        if kind == "masking policy":
-            policy, names = names[0].name, names[1:]
-        for name in names:
-            is_outside = kind in ("placement policy", "resource group")
-            schema, table = (name.name, "") if is_outside else (name.schema or database, name.name)
-            key = kind, f"{schema}.{table}.{policy}".lower()
-            if statement.condition and (key in self._names) != (statement.condition == "IF EXISTS"):
-                continue
-            if verb == "DROP":
-                self._names.discard(key)
-            else:
-                self._names.add(key)
-            takes_id = verb == "CREATE" and kind in ("sequence", "resource group")
-            yield Job(f"{verb.lower()} {kind}", schema, table, ids=int(takes_id))
+        if isinstance(statement, Sequence):
+            schema = statement.name.schema or database
+            is_new = statement.verb == "CREATE"
+            yield from self._one("sequence", statement, schema, statement.name.name, ids=1 if is_new else 0)
+        elif isinstance(statement, DropSequences):
+            for name in statement.names:
+                yield from self._drop("sequence", name.schema or database, name.name, if_exists=statement.if_exists)
+        elif isinstance(statement, PlacementPolicy):  # numbered by their own counter
+            yield from self._one("placement policy", statement, statement.name)
+        elif isinstance(statement, ResourceGroup):
+            is_new = statement.verb == "CREATE"
+            yield from self._one("resource group", statement, statement.name, ids=1 if is_new else 0)
+        elif isinstance(statement, CreateMaskingPolicy):
+            yield from self._mask(statement, database)
+        elif isinstance(statement, RepairTable):
+            yield Job("repair table", statement.table.schema or database, statement.table.name)
+
+    def _mask(self, statement: CreateMaskingPolicy, database: str) -> Iterator[Job]:
+        schema, table = statement.table.schema or database, statement.table.name
+        key = ("masking policy", f"{schema}.{table}".lower(), statement.name.lower())
+        if not (statement.if_not_exists and key in self._names):
+            self._names.add(key)
+            yield Job("create masking policy", schema, table)
+
+    def _one(
+        self,
+        kind: str,
+        statement: Sequence | PlacementPolicy | ResourceGroup,
+        schema: str,
+        table: str = "",
+        ids: int = 0,
+    ) -> Iterator[Job]:
+        verb, condition = statement.verb, statement.condition
+        key = (kind, schema.lower(), table.lower())
+        if verb == "DROP":
+            yield from self._drop(kind, schema, table, if_exists=bool(condition))
+        elif not condition or (key in self._names) == (verb == "ALTER"):
+            self._names.add(key)
+            yield Job(f"{verb.lower()} {kind}", schema, table, ids)
+
+    def _drop(self, kind: str, schema: str, table: str, *, if_exists: bool) -> Iterator[Job]:
+        key = (kind, schema.lower(), table.lower())
+        if key in self._names or not if_exists:
+            self._names.discard(key)
+            yield Job(f"drop {kind}", schema, table)
 
 
 class DdlExecutor(TableJobs, DatabaseJobs):
@@ -556,7 +603,7 @@ class DdlExecutor(TableJobs, DatabaseJobs):
                 if column not in before:
                     check_default_in_mode(column, self._sql_mode)
 
-    def other_objects(self, statement: ObjectStatement) -> None:
+    def other_objects(self, statement: OtherStatement) -> None:
         """Record the jobs of a statement about objects that are not tables."""
         for job in self._others.run(statement, self._schema):
             for _ in range(job.ids):
@@ -581,5 +628,8 @@ _JOBS: dict[type, Callable[[DdlExecutor, Any], None]] = {
     statements.AlterTable: DdlExecutor.alter_table,
     statements.CreateIndex: DdlExecutor.alter_table,
     statements.DropIndexOn: DdlExecutor.alter_table,
-    ObjectStatement: DdlExecutor.other_objects,
+    **dict.fromkeys(
+        (CreateMaskingPolicy, DropSequences, LockTables, PlacementPolicy, RepairTable, ResourceGroup, Sequence),
+        DdlExecutor.other_objects,
+    ),
 }

@@ -154,6 +154,7 @@ def _shown(kind: RangeKind, bound: Node) -> str:
 
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "SECOND")
 _NULL, _MAXVALUE, _PREFIX = "P_NULL", "P_MAXVALUE", "P_LT_"
+_UNSUPPORTED = {"MERGE FIRST": "MERGE FIRST PARTITION", "SPLIT MAXVALUE": "SPLIT MAXVALUE PARTITION"}
 _SPELL_OUT = "Write the partitions out"
 
 
@@ -286,6 +287,8 @@ def _named(name: str, bound: Node) -> PartitionDefinition:
 
 
 def _convert_change(clause: IntervalChange, state: TableState) -> AddPartitions | ChangePartitions:
+    if words := _UNSUPPORTED.get(clause.words):
+        raise DdlError(f"TiDB does not run {words}", position=clause.start, remedy="Use REORGANIZE PARTITION")
     try:
         return _first_or_last(clause, state)
     except DdlError as error:

@@ -202,6 +202,8 @@ def with_partitioning(state: TableState, by: Partitioning) -> TableState:
 
 
 def _check_partitioning(by: Partitioning) -> None:
+    if by.method == "system_time":
+        raise DdlError("TiDB has no SYSTEM_TIME partitions", remedy="Use RANGE, LIST, HASH or KEY", position=by.offset)
     if by.sub is not None and by.method not in ("range", "list"):
         message = "TiDB allows subpartitions only in RANGE and LIST partitions, and ignores them there"
         raise DdlError(message, remedy="Leave SUBPARTITION out", position=by.offset)

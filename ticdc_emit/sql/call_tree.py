@@ -109,11 +109,13 @@ _CAST_TYPES: Mapping[str, CastType] = {
 }
 _NOT_HERE: Mapping[type, str] = {
     expressions.Aggregate: "an aggregate",
+    expressions.QualifiedCall: "a function of a schema",
     expressions.WindowCall: "a window function",
     expressions.Assignment: "a variable",
     expressions.Comparison: "a subquery",
     expressions.Default: "DEFAULT",
     expressions.Exists: "a subquery",
+    expressions.MatchAgainst: "MATCH ... AGAINST",
     expressions.MaxValue: "MAXVALUE",
     expressions.Placeholder: "a placeholder",
     expressions.Row: "a row of values",
@@ -291,6 +293,8 @@ def _trim(pieces: tuple[Node, ...]) -> CallTree:
 
 @call_tree.register(expressions.Cast)
 def _(node: expressions.Cast) -> CallTree:
+    if node.form == "JSON_SUM_CRC32":
+        raise DdlError("the result type of JSON_SUM_CRC32() is not known")
     return Cast(call_tree(node.operand), _cast_type(node.type))
 
 

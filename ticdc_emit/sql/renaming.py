@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from ticdc_emit.sql.nodes.alter import DropColumn, Position, SetColumnDefault
 from ticdc_emit.sql.nodes.base import TableName, with_children
 from ticdc_emit.sql.nodes.expressions import ColumnName
-from ticdc_emit.sql.nodes.queries import Query, Select, SetClause, WildCard, sources
+from ticdc_emit.sql.nodes.queries import HintTable, Query, Select, SetClause, WildCard, sources
 from ticdc_emit.sql.nodes.statements import AlterDatabase, CreateDatabase, DropDatabase
 from ticdc_emit.sql.nodes.tables import ColumnDef, KeyPart, UnionOption
 from ticdc_emit.sql.words import to_lower
@@ -26,6 +26,7 @@ Name: TypeAlias = "tuple[str, str]"
 Target: TypeAlias = Callable[[str, str], Name]
 
 _N = TypeVar("_N")
+_UNSEEN = (HintTable, UnionOption)  # TiDB's visitors do not come to these names
 
 
 def with_targets(statement: _N, database: str, target: Target) -> _N:
@@ -47,7 +48,7 @@ def with_targets(statement: _N, database: str, target: Target) -> _N:
     def changed(node: object) -> object:
         if isinstance(node, TableName):
             return TableName(*target(node.schema or database, node.name))
-        if isinstance(node, UnionOption):  # TiDB's visitors do not come to its names
+        if isinstance(node, _UNSEEN):
             return node
         return with_children(_with_qualifier(node, known), changed)
 
@@ -70,7 +71,7 @@ def _tables(node: object) -> Iterator[TableName]:
             yield node
         elif isinstance(node, tuple):
             pending += reversed(node)
-        elif is_dataclass(node) and not isinstance(node, UnionOption):
+        elif is_dataclass(node) and not isinstance(node, _UNSEEN):
             pending += [getattr(node, each.name) for each in reversed(fields(node))]
 
 
@@ -125,7 +126,7 @@ class _Renaming:
     def changed(self, node: Any, scope: _Scope) -> Any:
         if isinstance(node, TableName):
             return TableName(*self._new_name(node)) if _is_table(node, scope) else node
-        if isinstance(node, UnionOption):
+        if isinstance(node, _UNSEEN):
             return node
         if isinstance(node, Query | SetClause):
             return self._query(node, scope)

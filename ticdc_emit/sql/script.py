@@ -271,11 +271,11 @@ def plain_statements(sql: str) -> list[str]:
 
 
 def restored_statements(sql: str, sql_mode: str, charset: str, style: Style = WIRE) -> list[str]:
-    """Return TiDB's canonical text of every statement in ``sql``."""
+    """Return TiDB's canonical text of every statement in ``sql``, also of those that are not DDL if it is known."""
     mode = sql_mode_of(sql_mode)
     try:
         return [
-            Parser(sql, tokens, mode, charset).job_statement().restore(style) for _, tokens in _split(sql, sql_mode)
+            Parser(sql, tokens, mode, charset).any_statement().restore(style) for _, tokens in _split(sql, sql_mode)
         ]
     except RecursionError:
         raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0) from None

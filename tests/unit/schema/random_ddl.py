@@ -221,6 +221,7 @@ _LAST = _one_of(
     reorganize partition p0, p1 into (partition a values less than (10), partition b values less than maxvalue)
     partition by key (`a`) partitions 4
     last partition less than (50)
+    split index k1 between (1) and (9) regions 4
     """
 )
 _OTHERS = _one_of(
@@ -236,6 +237,7 @@ _OTHERS = _one_of(
     create unique index if not exists i on t (`a`, `b` desc) comment 'x' algorithm inplace
     create table a like b.c
     create global temporary table g (a int) on commit delete rows
+    create table x (a int) as select 1 as a
     create index e on t ((`a` + 1)) where `b` is not null
     create view v (x) as table t
     create vector index vi on t ((vec_cosine_distance(v)))

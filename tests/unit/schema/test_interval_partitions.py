@@ -112,6 +112,8 @@ def test_a_table_whose_partitions_were_written_out_takes_part() -> None:
         ([IDS, "alter table p first partition less than (10)"], "no partition can be dropped"),
         ([IDS, "alter table p drop partition P_LT_20, P_LT_10", "alter table p last partition less than (40)"], "look"),
         ([MONTHS, "alter table p last partition less than ('2024-05-31')"], "MAXVALUE partition exists"),
+        ([IDS, "alter table p merge first partition less than (20)"], "does not run MERGE FIRST PARTITION"),
+        ([IDS, "alter table p split maxvalue partition less than (20)"], "does not run SPLIT MAXVALUE PARTITION"),
         (["create table p (id int)", "alter table p first partition less than (20)"], "not partitioned"),
     ],
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.errors import DdlError
+from ticdc_emit import restore_ddl
+from ticdc_emit.errors import DdlError, UnprintableDdlError
 from ticdc_emit.schema.catalog import Catalog
 
 A = "create table a (id int primary key, v int) partition by hash (id) partitions 2"
@@ -115,3 +116,28 @@ def test_temporary_tables() -> None:
     assert catalog.apply("create global temporary table g (id int primary key) on commit delete rows", schema="test")
     assert catalog.apply("drop global temporary table g", schema="test")
     assert catalog.apply("drop temporary table if exists nobody", schema="test") == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        (
+            "create sequence if not exists d.s increment -1 start with +5 minvalue=-9 no maxvalue nocycle",
+            "CREATE SEQUENCE IF NOT EXISTS `d`.`s` INCREMENT BY -1 START WITH 5 MINVALUE -9 NO MAXVALUE NOCYCLE",
+        ),
+        ("create sequence s nominvalue no cache comment 'x'", "CREATE SEQUENCE `s` NO MINVALUE NOCACHE COMMENT = 'x'"),
+        ("alter sequence s restart cycle", "ALTER SEQUENCE `s` RESTART CYCLE"),
+        ("alter sequence if exists s restart = 7", "ALTER SEQUENCE IF EXISTS `s` RESTART WITH 7"),
+        ("drop sequence if exists s, d.`t```", "DROP SEQUENCE IF EXISTS `s`, `d`.`t```"),
+        ("unlock tables", "UNLOCK TABLES"),
+        ("drop resource group if exists rg", "/*T![resource_group] DROP RESOURCE GROUP IF EXISTS `rg` */"),
+    ],
+)
+def test_their_texts(query: str, text: str) -> None:
+    assert restore_ddl(query) == text
+
+
+def test_options_of_a_resource_group_have_no_text() -> None:
+    with pytest.raises(UnprintableDdlError) as caught:
+        restore_ddl("create resource group rg ru_per_sec=1")
+    assert caught.value.context["position"] == 25

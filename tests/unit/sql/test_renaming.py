@@ -46,6 +46,7 @@ def renamed(statement: str, how: Callable[..., Any] = with_targets) -> str:
         ),
         ("create table s1.t1 like t2", "CREATE TABLE `xs1`.`xt1` LIKE `xtest`.`xt2`"),
         ("create table t1 like xx.t2", "CREATE TABLE `xtest`.`xt1` LIKE `xxx`.`xt2`"),
+        ("create table t1 as select * from t2", "CREATE TABLE `xtest`.`xt1` AS SELECT * FROM `xtest`.`xt2`"),
         ("truncate s1.t1", "TRUNCATE TABLE `xs1`.`xt1`"),
         (
             "rename table t1 to t2, s1.t1 to t3",

@@ -223,6 +223,14 @@ class SystemVariable(Clause):
 
 
 @dataclass(frozen=True)
+class MatchAgainst(Clause):
+    form = Form("MATCH ({columns:nodes}) AGAINST ({against}{modifier:text})")
+    columns: tuple[ColumnName, ...]
+    against: Node
+    modifier: str = ""
+
+
+@dataclass(frozen=True)
 class Between(Clause):
     form = Form("{operand} {negated?NOT }BETWEEN {low} AND {high}")
     operand: Node
@@ -328,6 +336,20 @@ class Call(Clause):
 
 
 @dataclass(frozen=True)
+class QualifiedCall:
+    """``schema.function(...)``; a name that is not a keyword prints as a name."""
+
+    schema: str
+    name: str
+    is_word: bool
+    arguments: tuple[Node, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        name = style.word(self.name) if self.is_word else quoted(self.name)
+        return f"{quoted(self.schema)}.{name}({joined(self.arguments, style, ', ')})"
+
+
+@dataclass(frozen=True)
 class KeywordCall(Clause):
     """A call with keywords between its arguments: TRIM(LEADING a FROM b), CONVERT(a USING b), EXTRACT(DAY FROM a).
 
@@ -402,7 +424,7 @@ class CastType:
 
 @dataclass(frozen=True)
 class Cast:
-    """``form``: CAST(a AS type), CONVERT(a, type), BINARY a."""
+    """``form``: CAST(a AS type), CONVERT(a, type), BINARY a, JSON_SUM_CRC32(a AS type)."""
 
     form: str
     operand: Node

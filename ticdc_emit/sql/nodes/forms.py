@@ -37,6 +37,8 @@ NAMES = {
     "name": "a name",
     "parser": "a parser",
     "partition": "a partition",
+    "policy": "a policy",
+    "resource group": "a resource group",
     "savepoint": "a savepoint",
     "statistics": "the statistics' name",
 }
@@ -75,10 +77,6 @@ def _clustered(given: bool | None, style: Style) -> str:
     return "" if given is None else " " + special_comment(words, "clustered_index", style)
 
 
-def _pre_split(regions: int, style: Style) -> str:
-    return " " + special_comment(f"PRE_SPLIT_REGIONS = {regions}", "pre_split", style) if regions else ""
-
-
 def _whens(whens: Sequence[tuple[Any, Any]], style: Style) -> str:
     return "".join(style.word(" WHEN ") + joined(each, style, style.word(" THEN ")) for each in whens)
 
@@ -101,7 +99,6 @@ PRINTERS: dict[str, Callable[[Any, Style], str]] = {
     " global": lambda given, style: " " + special_comment("GLOBAL", "global_index", style) if given else "",
     " clustered": _clustered,
     " visible": lambda shown, style: "" if shown is None else style.word(" VISIBLE" if shown else " INVISIBLE"),
-    " pre split": _pre_split,
     "run": lambda nodes, style: joined(nodes, style, ""),
     "table or view": _choice("VIEW", "TABLE"),
     "labels": _labels,

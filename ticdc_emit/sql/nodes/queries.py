@@ -9,10 +9,43 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
-from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined
 from ticdc_emit.sql.nodes.expressions import ColumnName, Row, Subquery, Window
 from ticdc_emit.sql.nodes.forms import Clause, Form
+from ticdc_emit.sql.words import quoted
+
+
+@dataclass(frozen=True)
+class HintTable(Clause):
+    form = Form("{table}<@{block:name}>< PARTITION({partitions:names})>")
+    table: TableName
+    block: str = ""
+    partitions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Hint:
+    """``block`` is the query block's name, after an @ unless the hint defines the name (``bare_block``)."""
+
+    name: str
+    block: str = ""
+    tables: tuple[HintTable, ...] = ()
+    indexes: tuple[str, ...] = ()
+    number: int | None = None
+    has_indexes: bool = False
+    bare_block: bool = False
+    without_arguments: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        block = ("" if self.bare_block else "@") + quoted(self.block) if self.block else ""
+        if block and not (self.without_arguments or self.bare_block):
+            block += " "
+        arguments = joined(self.tables, style, ", ")
+        if self.has_indexes:
+            arguments += " " + ", ".join(map(quoted, self.indexes))
+        if self.number is not None:
+            arguments = str(self.number)
+        return f"{style.word(self.name)}({block}{arguments})"
 
 
 @dataclass(frozen=True)
@@ -26,15 +59,32 @@ class IndexHint(Clause):
 
 
 @dataclass(frozen=True)
+class Sample(Clause):
+    """TABLESAMPLE."""
+
+    form = Form("TABLESAMPLE <{method:word} >(<{size}>< {unit:word}>)< REPEATABLE({seed})>")
+    method: str = ""
+    size: Node | None = None
+    unit: str = ""
+    seed: Node | None = None
+
+
+@dataclass(frozen=True)
 class Source(Clause):
     """A table or subquery in FROM."""
 
-    form = Form("{origin}< PARTITION({partitions:names})>< AS {alias:name}>< AS OF TIMESTAMP {as_of}>{hints:each}")
+    form = Form(
+        "{lateral?LATERAL }{origin}< PARTITION({partitions:names})>< AS {alias:name}><({columns:names})>"
+        "< AS OF TIMESTAMP {as_of}>{hints:each}< {sample}>"
+    )
     origin: TableName | Subquery
     alias: str = ""
     partitions: tuple[str, ...] = ()
     as_of: Node | None = None
     hints: tuple[IndexHint, ...] = ()
+    sample: Sample | None = None
+    lateral: bool = False
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -192,19 +242,16 @@ class Query:
 
 @dataclass(frozen=True)
 class Select(Query):
-    """``options`` are its words before the hints, in TiDB's order; ``modifiers`` those after them.
-
-    ``hints_offset``: where optimizer hints are in the statement, which are not read.
-    """
+    """``options`` are its words before the hints, in TiDB's order; ``modifiers`` those after them."""
 
     form = Form(
-        "SELECT{options:each word}{modifiers:each word} {fields}< FROM {tables:node}>"
+        "SELECT{options:each word}< /*+ {hints:phrase}*/>{modifiers:each word} {fields}< FROM {tables:node}>"
         "{is_from_dual? FROM DUAL}< WHERE {where}>< GROUP BY {group_by}{rollup? WITH ROLLUP}>< HAVING {having}>"
         "< WINDOW {windows}>"
     )
     fields: tuple[Field, ...] = ()
     options: tuple[str, ...] = ()
-    hints_offset: int | None = None
+    hints: tuple[Node, ...] = ()
     modifiers: tuple[str, ...] = ()
     tables: Node | None = None
     where: Node | None = None
@@ -216,13 +263,6 @@ class Select(Query):
     @property
     def is_from_dual(self) -> bool:
         return self.tables is None and self.where is not None
-
-    def restore(self, style: Style = WIRE) -> str:
-        if self.hints_offset is not None:
-            raise UnprintableDdlError(
-                "optimizer hints are not printed", remedy="Create the view without them", position=self.hints_offset
-            )
-        return super().restore(style)
 
 
 @dataclass(frozen=True)

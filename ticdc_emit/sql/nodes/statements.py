@@ -20,8 +20,10 @@ from ticdc_emit.sql.nodes.alter import (
     AlterSpec,
     ChangePartitions,
     DropIndex,
+    MaskingRule,
     MinorChange,
     PartitionOptions,
+    SplitRegions,
 )
 from ticdc_emit.sql.nodes.base import (
     CURRENT_USER,
@@ -130,11 +132,14 @@ class UseDatabase(Clause):
 
 @dataclass(frozen=True)
 class CreateTable(Clause):
-    """``temporary``: GLOBAL TEMPORARY (which has an ``on_commit``) or TEMPORARY, "" for neither."""
+    """``temporary``: GLOBAL TEMPORARY (which has an ``on_commit``) or TEMPORARY, "" for neither.
+
+    ``duplicates``: IGNORE or REPLACE before AS ``select``; ``offset``: the start of the text after the definitions.
+    """
 
     form = Form(
         "CREATE <{temporary:word} >TABLE {if_not_exists?IF NOT EXISTS }{table}< ({elements})>{options:table options}"
-        "< {partitioning}>< ON COMMIT {on_commit:word} ROWS>"
+        "< {partitioning}>{splits:each}< {duplicates:word}>< AS {select:node}>< ON COMMIT {on_commit:word} ROWS>"
     )
     table: TableName
     columns: tuple[ColumnDef, ...]
@@ -144,6 +149,10 @@ class CreateTable(Clause):
     if_not_exists: bool = False
     temporary: str = ""
     on_commit: str = ""
+    splits: tuple[SplitRegions, ...] = ()
+    duplicates: str = ""
+    select: Query | None = None
+    offset: int = 0
 
     @property
     def elements(self) -> tuple[ColumnDef | Constraint, ...]:
@@ -348,27 +357,129 @@ class Flashback:
 
 
 @dataclass(frozen=True)
-class ObjectStatement:
-    """A statement about what is no table: a sequence, a placement policy, LOCK TABLES ... A changefeed sends none, so
-    only its start is read. ``kind``: "" for a statement that is no job. ``offset``: of what is not read.
-    """
+class LockTables:
+    """LOCK TABLES; without any: UNLOCK TABLES."""
 
-    verb: str
-    kind: str
-    names: tuple[TableName, ...] = ()
-    condition: str = ""
-    offset: int = 0
+    locks: tuple[tuple[TableName, str], ...]
 
     def restore(self, style: Style = WIRE) -> str:
-        what = self.kind or "tables"
-        raise UnprintableDdlError(
-            f"{self.verb} {what.upper()} is not printed",
-            remedy="Leave the statement out of what the changefeed sends",
-            position=self.offset,
-        )
+        if not self.locks:
+            return style.word("UNLOCK TABLES")
+        locks = (f"{table.restore(style)} {style.word(kind)}" for table, kind in self.locks)
+        return style.word("LOCK TABLES ") + ", ".join(locks)
 
 
-OtherStatement: TypeAlias = "Flashback | ObjectStatement | Recover"
+@dataclass(frozen=True)
+class RepairTable(Clause):
+    form = Form("ADMIN REPAIR TABLE {table} {definition}")
+    table: TableName
+    definition: CreateTable
+
+
+@dataclass(frozen=True)
+class OptimizeTables(Clause):
+    form = Form("OPTIMIZE {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }TABLE|TABLES {tables}")
+    tables: tuple[TableName, ...]
+    no_binlog: bool = False
+
+
+@dataclass(frozen=True)
+class Analyze(Clause):
+    """ANALYZE TABLE, which ALTER TABLE ... ANALYZE PARTITION is too."""
+
+    form = Form(
+        "ANALYZE {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }TABLE {tables:close tables}< PARTITION {partitions}>"
+        "{of_indexes? INDEX}< {indexes:partitions}>"
+    )
+    tables: tuple[TableName, ...]
+    partitions: tuple[str, ...] = ()
+    of_indexes: bool = False
+    indexes: tuple[str, ...] = ()
+    no_binlog: bool = False
+
+
+@dataclass(frozen=True)
+class Compact(Clause):
+    form = Form("ALTER [IGNORE]TABLE {table} COMPACT< PARTITION {partitions}>{tiflash? TIFLASH REPLICA}")
+    table: TableName
+    partitions: tuple[str, ...] = ()
+    tiflash: bool = False
+
+
+@dataclass(frozen=True)
+class PlacementPolicy(Clause):
+    """Its options are placement options, which a changefeed leaves out one by one."""
+
+    form = Form("{verb:CREATE|ALTER|DROP} PLACEMENT POLICY {condition}{name:policy}")
+    verb: str
+    condition: str
+    name: str
+    options: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        return "" if self.verb == "ALTER" else f"/*T![placement] {super().restore(style)}{' ' * self.options} */"
+
+
+@dataclass(frozen=True)
+class CreateMaskingPolicy(Clause):
+    form = Form(
+        "CREATE {or_replace?OR REPLACE }MASKING POLICY {if_not_exists?IF NOT EXISTS }{name:policy}"
+        " ON {table} {rule:masking rule}"
+    )
+    name: str
+    table: TableName
+    rule: MaskingRule
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class Sequence(Clause):
+    """``options`` as they print: ``START WITH 5``."""
+
+    form = Form("{verb:CREATE|ALTER} SEQUENCE {condition}{name:table}")
+    verb: str
+    condition: str
+    name: TableName
+    options: tuple[str, ...] = ()
+    table_options: tuple[TableOption, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        options = [*map(style.word, self.options), *(option.restore(style) for option in self.table_options)]
+        return " ".join([super().restore(style), *options])
+
+
+@dataclass(frozen=True)
+class DropSequences(Clause):
+    form = Form("DROP SEQUENCE {if_exists?IF EXISTS }{names:tables}")
+    names: tuple[TableName, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class ResourceGroup(Clause):
+    """Only the start of its options is known (``None`` for no options)."""
+
+    form = Form("{verb:CREATE|ALTER|DROP} RESOURCE GROUP {condition}{name:resource group}")
+    verb: str
+    condition: str
+    name: str
+    options_offset: int | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.options_offset is not None:
+            raise UnprintableDdlError(
+                "the options of a resource group are not printed",
+                remedy="Leave the statement out of what the changefeed sends",
+                position=self.options_offset,
+            )
+        return special_comment(super().restore(style), "resource_group", style)
+
+
+OtherStatement: TypeAlias = (
+    "CreateMaskingPolicy | DropSequences | Flashback | LockTables | PlacementPolicy | Recover | RepairTable"
+    " | ResourceGroup | Sequence"
+)
 """Those of them that the catalog runs."""
 
 

@@ -207,6 +207,22 @@ class Reference(Clause):
 
 
 @dataclass(frozen=True)
+class Split:
+    """Where regions are split: BETWEEN ``low`` AND ``high`` into ``regions``, or BY ``rows`` of values."""
+
+    low: tuple[Node, ...] = ()
+    high: tuple[Node, ...] = ()
+    regions: int = 0
+    rows: tuple[tuple[Node, ...], ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.rows:
+            return style.word("BY ") + ",".join(f"({joined(row, style)})" for row in self.rows)
+        bounds = f"({joined(self.low, style)}){style.word(' AND ')}({joined(self.high, style)})"
+        return f"{style.word('BETWEEN ')}{bounds}{style.word(' REGIONS')} {self.regions}"
+
+
+@dataclass(frozen=True)
 class IndexOptions(Clause):
     """Options after an index's columns, each after a blank. ``visible`` and ``clustered`` are None if not given."""
 
@@ -225,9 +241,16 @@ class IndexOptions(Clause):
     key_block_size: int = 0
     is_global: bool = False
     columnar_on_demand: bool = False
-    pre_split: int = 0
+    pre_split: Split | None = None
     engine_attribute: str = ""
     where: Expression | None = None
+
+
+def _pre_split(split: Split | None, style: Style) -> str:
+    if split is None:
+        return ""
+    shown = str(split.regions) if split.regions and not split.low else f"({split.restore(style)})"
+    return " " + special_comment(f"PRE_SPLIT_REGIONS = {shown}", "pre_split", style)
 
 
 ConstraintKind: TypeAlias = Choice["primary", "unique", "index", "foreign", "check", "fulltext", "columnar"]
@@ -275,20 +298,20 @@ class Constraint:
 
 MAX_PARTITIONS = 8192
 """TiDB's limit for one table."""
-PartitionMethod: TypeAlias = Choice["", "range", "list", "hash", "key"]
+PartitionMethod: TypeAlias = Choice["", "range", "list", "hash", "key", "system_time"]
 
 
 @dataclass(frozen=True)
 class PartitionValues:
-    """``kind``: LESS THAN or IN; ``rows`` of one value each, or of one for each column."""
+    """``kind``: LESS THAN, IN, DEFAULT, HISTORY or CURRENT; ``rows`` of one value each, or of one for each column."""
 
     kind: str
     rows: tuple[tuple[Node, ...], ...] = ()
 
     def restore(self, style: Style = WIRE) -> str:
         is_default = self.kind == "IN" and len(self.rows) == 1 and self.rows[0] == (Default(),)
-        if is_default:
-            return style.word(" DEFAULT")
+        if not self.rows or is_default:
+            return style.word(" DEFAULT" if is_default else f" {self.kind}")
         rows = (joined(row, style, ", ") if len(row) == 1 else f"({joined(row, style, ', ')})" for row in self.rows)
         return style.word(f" VALUES {self.kind} ") + f"({', '.join(rows)})"
 
@@ -338,11 +361,17 @@ class PartitionKey:
     algorithm: int | None = None
     count: int = 0
     interval: Interval | None = None
+    unit: str = ""
+    limit: int = 0
 
     def restore(self, style: Style = WIRE) -> str:
         text = style.word(("LINEAR " if self.linear else "") + self.method)
         if self.algorithm is not None:
             text += style.word(" ALGORITHM") + f" = {self.algorithm}"
+        if self.method == "system_time":
+            if self.expression is not None:
+                text += style.word(" INTERVAL ") + self.expression.restore(style) + " " + style.word(self.unit)
+            return text + (style.word(" LIMIT ") + str(self.limit) if self.limit else "")
         if self.expression is not None:
             text += f" ({self.expression.restore(style)})"
         else:
@@ -552,3 +581,4 @@ def with_ttl_off(options: tuple[TableOption, ...]) -> tuple[TableOption, ...]:
 PRINTERS["table options"] = lambda options, style: PRINTERS["each"](
     with_ttl_off(options) if style.sent else options, style
 )
+PRINTERS[" pre split"] = _pre_split

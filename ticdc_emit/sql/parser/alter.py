@@ -13,7 +13,8 @@ from ticdc_emit.sql.parser.base import Lead, rules_by_word
 from ticdc_emit.sql.parser.columns import datum_of
 from ticdc_emit.sql.parser.tables import TableGrammar
 
-_LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE")
+_RESTRICTED = ("INSERT_INTO_SELECT", "UPDATE_SELECT", "DELETE_SELECT", "CTAS")
+_LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
 class AlterGrammar(TableGrammar):
@@ -28,6 +29,9 @@ class AlterGrammar(TableGrammar):
     def _location_labels(self) -> tuple[str, ...]:
         return self._list(self._string) if self._accept("LOCATION", "LABELS") else ()
 
+    def _condition(self) -> str:
+        return "IF NOT EXISTS " if self._if_not_exists() else "IF EXISTS " if self._if_exists() else ""
+
     def _partition_names(self) -> tuple[str, ...]:
         return self._names("a partition")
 
@@ -37,13 +41,39 @@ class AlterGrammar(TableGrammar):
         self._accept("WITH", "VALIDATION")
         return True
 
+    def _masking_rule(self) -> nodes.MaskingRule:
+        column = self._in_parentheses(lambda: self._name("a column name"))
+        self._expect("AS")
+        expression, restricted = self._expression(), self._restricted()
+        return nodes.MaskingRule(column, expression, restricted, self._accept_any("ENABLE", "DISABLE"))
+
+    def _masking_setting(self) -> nodes.MaskingSetting:
+        if self._at_words("RESTRICT"):
+            return nodes.MaskingSetting(None, self._restricted())
+        self._expect("EXPRESSION")
+        self._expect_symbol("=")
+        return nodes.MaskingSetting(self._expression())
+
+    def _restricted(self) -> tuple[str, ...]:
+        """Consume RESTRICT ON with its operations, which print in an order of their own, each once."""
+        if not self._accept("RESTRICT"):
+            return ()
+        self._expect("ON")
+        if self._accept("NONE"):
+            return ()
+        given = self._in_parentheses(lambda: self._list(lambda: self._expect_any(*_RESTRICTED)))
+        return tuple(operation for operation in _RESTRICTED if operation in given)
+
     _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {
         **TableGrammar._KINDS,
         "columns": lambda self: self._list(self._column),
+        "condition": _condition,
         "definitions": lambda self: self._list(self._partition_definition),
         "if exists": lambda self: self._if_exists(),
         " if not exists": lambda self: self._if_not_exists(),
         "labels": _location_labels,
+        "masking rule": _masking_rule,
+        "masking setting": _masking_setting,
         "order": lambda self: self._list(self._ordered_column),
         "partitions": _partition_names,
         "partitions or all": lambda self: () if self._accept("ALL") else self._partition_names(),
@@ -62,11 +92,15 @@ class AlterGrammar(TableGrammar):
 
     # -- ALTER TABLE -----------------------------------------------------------------------------------------
 
-    def _alter_table(self) -> nodes.AlterTable:
+    def _altered_table(self) -> nodes.TableName:
+        """Consume ALTER [IGNORE] TABLE and the table's name."""
         self._expect("ALTER")
         self._accept("IGNORE")
         self._expect("TABLE")
-        table = self._table_name()
+        return self._table_name()
+
+    def _changes(self, table: nodes.TableName) -> nodes.AlterTable:
+        """Consume the changes of a table, after its name."""
         clauses: list[nodes.AlterSpec] = []
         if not self._at_end and self._word_at() not in _LAST_WORDS:
             clauses += self._list(self._alter_spec)
@@ -185,6 +219,7 @@ class AlterGrammar(TableGrammar):
 
     def _last_change(self) -> nodes.AlterSpec:
         """A change that TiDB accepts once, after all other changes and without a comma."""
+        start = self._curr.start
         if self._accept("PARTITION", "BY"):
             return nodes.ChangePartitions("partition by", by=self._partition_by())
         if self._accept("REMOVE", "TTL"):
@@ -193,6 +228,13 @@ class AlterGrammar(TableGrammar):
             return self._change_partitions("remove")
         if self._at_words("REORGANIZE", "PARTITION"):
             return self._change_partitions("reorganize")
+        if self._accept("SPLIT", "MAXVALUE"):
+            return nodes.IntervalChange("SPLIT MAXVALUE", self._less_than(), False, start, self._prev.end)
+        if self._accept("SPLIT"):
+            return nodes.SplitRegions(*self._split_index())
+        if self._accept("MERGE"):
+            self._expect("FIRST")
+            return nodes.IntervalChange("MERGE FIRST", self._less_than(), False, start, self._prev.end)
         if not self._accept("PARTITION"):
             self._fail("expected a change of the table")
         name = self._name("a partition")

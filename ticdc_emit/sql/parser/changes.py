@@ -13,7 +13,7 @@ from typing import Any
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.lexer import literal_columns
 from ticdc_emit.sql.parser.base import Rules, rules_by_word
-from ticdc_emit.sql.parser.queries import QueryGrammar
+from ticdc_emit.sql.parser.queries import QueryGrammar, read_hints
 
 _PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 _OPTIONS = {
@@ -42,6 +42,7 @@ class ChangeParser(QueryGrammar):
 
     def _options_of(self, word: str) -> tuple[str, ...]:
         if self._curr.kind == "hint":
+            read_hints(self._curr, self.sql)
             self._advance()
         options = []
         while option := self._accept_any(*_OPTIONS[word]):

@@ -482,12 +482,40 @@ class ColumnGrammar(QueryGrammar):
             else:
                 return nodes.IndexOptions(**given)
 
+    def _pre_split(self) -> nodes.Split:
+        if self._symbol_at("("):
+            return self._in_parentheses(self._split)
+        return nodes.Split(regions=self._integer())
+
+    # -- splitting regions -----------------------------------------------------------------------------------
+
+    def _split(self) -> nodes.Split:
+        if self._accept("BY"):
+            return nodes.Split(rows=self._list(self._row_value))
+        return self._split_between()
+
+    def _split_between(self) -> nodes.Split:
+        self._expect("BETWEEN")
+        low = self._row_value()
+        self._expect("AND")
+        high = self._row_value()
+        self._expect("REGIONS")
+        return nodes.Split(low, high, self._integer("a number of regions"))
+
+    def _split_index(self) -> tuple[str | None, nodes.Split]:
+        """SPLIT has been consumed: the index ("" for the primary key, None for the table), and where."""
+        if self._accept("PRIMARY", "KEY"):
+            return "", self._split_between()
+        if self._accept("INDEX"):
+            return self._name("an index"), self._split_between()
+        return None, self._split_between()
+
     _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {
         **QueryGrammar._KINDS,
         "bit expression": lambda self: self._bit_expression(),
         "time unit": lambda self: self._time_unit(),
         "expression": lambda self: self._with_text(),
-        " pre split": lambda self: self._integer(),
+        " pre split": _pre_split,
         "string": lambda self: self._string(),
     }
 

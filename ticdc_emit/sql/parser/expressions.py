@@ -133,6 +133,8 @@ class ExpressionGrammar(TokenCursor):
             node: nodes.Node = nodes.Unary("NOT", self._negation())
             self._leave()
             return node
+        if self._at_words("MATCH") and self._symbol_at("(", 1):
+            return self._match_against()
         node = self._predicate()
         rest: list[tuple[str, nodes.Node]] = []
         length = 0
@@ -165,6 +167,25 @@ class ExpressionGrammar(TokenCursor):
             self._advance(2)
             return nodes.Assignment(name, self._predicate())
         return self._predicate()
+
+    def _match_against(self) -> nodes.Node:
+        self._advance()
+        columns = self._columns()
+        self._expect("AGAINST")
+        self._expect_symbol("(")
+        against = self._bit_expression()
+        modifier = ""
+        if self._accept("IN"):
+            if self._accept("BOOLEAN"):
+                modifier = " IN BOOLEAN MODE"
+            else:
+                self._expect("NATURAL", "LANGUAGE")
+            self._expect("MODE")
+        if not modifier and self._accept("WITH"):
+            self._expect("QUERY", "EXPANSION")
+            modifier = " WITH QUERY EXPANSION"
+        self._expect_symbol(")")
+        return nodes.MatchAgainst(columns, against, modifier)
 
     def _predicate(self) -> nodes.Node:
         node = self._bit_expression()
@@ -283,6 +304,8 @@ class ExpressionGrammar(TokenCursor):
             return self._variable()
         if self._accept_symbol("?"):
             return nodes.Placeholder()
+        if self._accept_symbol("{"):
+            return self._odbc()
         call = self._call()
         return call if call is not None else self._column_or_path()
 
@@ -300,6 +323,18 @@ class ExpressionGrammar(TokenCursor):
             return nodes.Row(tuple(members))
         self._expect_symbol(")")
         return nodes.Parenthesised(first)
+
+    def _odbc(self) -> nodes.Node:
+        """``{d '2020-01-01'}``; the brace has been consumed."""
+        name = self._name("d, t or ts")
+        value = self._expression()
+        self._expect_symbol("}")
+        word = {"d": "DATE", "t": "TIME", "ts": "TIMESTAMP"}.get(name)
+        if word is None:
+            return value
+        if isinstance(value, nodes.Constant):
+            value = nodes.Constant(value.kind, value.value)
+        return nodes.TemporalLiteral(word, value)
 
     def _variable(self) -> nodes.Node:
         token = self._curr

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.expressions import ExpressionGrammar
+from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
 _WITH_DISTINCT = {
     "AVG": "AVG",
@@ -203,14 +204,17 @@ class CallGrammar(ExpressionGrammar):
         return nodes.KeywordCall(name, pieces)
 
     def _cast(self) -> nodes.Node:
-        self._opened()
+        form = self._opened().upper()
         operand = self._expression()
         self._expect("AS")
         kind = self._cast_type()
-        if self._accept("ARRAY"):
+        if form == "JSON_SUM_CRC32":
+            self._expect("ARRAY")
+            kind = nodes.CastType(kind.word, kind.precision, kind.charset, array=True)
+        elif self._accept("ARRAY"):
             kind = nodes.CastType(kind.word, kind.precision, kind.charset, array=True)
         self._expect_symbol(")")
-        return nodes.Cast("CAST", operand, kind)
+        return nodes.Cast(form, operand, kind)
 
     def _convert(self) -> nodes.Node:
         name = self._opened()
@@ -308,6 +312,15 @@ class CallGrammar(ExpressionGrammar):
         self._expect("FROM")
         return self._closed(name, unit, nodes.Word("FROM"), self._expression())
 
+    def _get_format(self) -> nodes.Node:
+        name = self._opened()
+        word = self._expect_any("DATE", "DATETIME", "TIME", "TIMESTAMP")
+        self._expect_symbol(",")
+        kind = nodes.Word("DATETIME" if word == "TIMESTAMP" else word)
+        arguments = (kind, self._expression())
+        self._expect_symbol(")")
+        return nodes.Call(name, arguments)
+
     def _timestamp_call(self) -> nodes.Node:
         name = self._opened()
         unit = self._time_unit()
@@ -354,6 +367,12 @@ class CallGrammar(ExpressionGrammar):
             return nodes.Exists(self._subselect())
         if word == "NEXT" and self._word_at(1) == "VALUE" and self._word_at(2) == "FOR":
             return self._next_value()
+        if self._curr.kind == "name" and self._symbol_at(".", 1) and self._symbol_at("(", 3):
+            schema = self._name()
+            self._advance()
+            name = self._name("a function")
+            is_word = name.upper() in RESERVED_WORDS or name.upper() in UNRESERVED_WORDS
+            return nodes.QualifiedCall(schema, name, is_word, self._members(self._expression))
         return None
 
     def _plain_call(self, name: str = "") -> nodes.Node:
@@ -426,6 +445,13 @@ class CallGrammar(ExpressionGrammar):
                 pieces += [nodes.Word("FROM"), self._expression()]
         return self._closed(name, *pieces)
 
+    def _translate(self) -> nodes.Node:
+        node = self._plain_call()
+        assert isinstance(node, nodes.Call)
+        if len(node.arguments) != 3:
+            self._fail("expected 3 arguments", self._prev)
+        return node
+
     def _modulo(self) -> nodes.Node:
         self._opened()
         left = self._expression()
@@ -442,6 +468,31 @@ class CallGrammar(ExpressionGrammar):
             last = nodes.Constant("string", self._charset_name())
         self._expect_symbol(")")
         return nodes.Call("CHAR_FUNC", (*arguments, last))
+
+    def _weight_string(self) -> nodes.Node:
+        name = self._opened()
+        value = self._expression()
+        if not self._accept("AS"):
+            return self._closed(name, value)
+        word = self._expect_any("CHAR", "CHARACTER", "BINARY")
+        length = self._in_parentheses(self._integer)
+        kind = nodes.CastType("BINARY" if word == "BINARY" else "CHAR", (length,))
+        return self._closed(name, value, nodes.Word("AS"), kind)
+
+    def _sequence_call(self) -> nodes.Node:
+        if self._word_at() == "NEXTVAL":
+            return self._next_value()
+        is_set = self._word_at() == "SETVAL"
+        name = self._opened()
+        arguments: tuple[nodes.Node, ...] = (self._table_name(),)
+        if is_set:
+            self._expect_symbol(",")
+            sign = "-" if self._accept_symbol("-") else ""
+            if not sign:
+                self._accept_symbol("+")
+            arguments += (nodes.Constant("integer", sign + str(self._integer())),)
+        self._expect_symbol(")")
+        return nodes.Call("SETVAL" if is_set else name, arguments)
 
     def _column_call(self) -> nodes.Node:
         node = nodes.Default if self._word_at() == "DEFAULT" else nodes.Values
@@ -480,20 +531,26 @@ class CallGrammar(ExpressionGrammar):
         "DATE_SUB": _date_arithmetic,
         "DEFAULT": _column_call,
         "EXTRACT": _extract,
+        "GET_FORMAT": _get_format,
+        "JSON_SUM_CRC32": _cast,
+        "LASTVAL": _sequence_call,
         "MID": _substring,
         "MOD": _modulo,
         "NEXTVAL": _next_value,
         "NOW": lambda self: self._plain_call(),
         "POSITION": _position_call,
         "ROW": _row_call,
+        "SETVAL": _sequence_call,
         "SUBDATE": _date_arithmetic,
         "SUBSTR": _substring,
         "SUBSTRING": _substring,
         "SYSDATE": _precise_time,
         "TIMESTAMPADD": _timestamp_call,
         "TIMESTAMPDIFF": _timestamp_call,
+        "TRANSLATE": _translate,
         "TRIM": _trim,
         "VALUES": _column_call,
+        "WEIGHT_STRING": _weight_string,
     }
 
 

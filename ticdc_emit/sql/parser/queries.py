@@ -1,6 +1,8 @@
-"""Queries: the tables after FROM, SELECT, set operations. Tokens in, :class:`Query` nodes out.
+"""Queries: optimizer hints, the tables after FROM, SELECT, set operations. Tokens in, :class:`Query` nodes out.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SelectStmt``, ``TableRefs``, ``SetOprStmt``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SelectStmt``, ``TableRefs``, ``SetOprStmt``),
+``pkg/parser/hintparser.y``. A hint that is not in the tables below is an error here. TiDB either drops it with a
+warning or prints it; which of the two is not known.
 """
 
 from __future__ import annotations
@@ -10,9 +12,26 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
+from ticdc_emit.errors import DdlError
 from ticdc_emit.sql import nodes
+from ticdc_emit.sql.lexer import SqlMode, Token, scan
+from ticdc_emit.sql.parser.base import TokenCursor
 from ticdc_emit.sql.parser.functions import CallGrammar
 
+_OF_TABLES = frozenset(
+    """
+    TIDB_HJ TIDB_SMJ TIDB_INLJ HASH_JOIN HASH_JOIN_BUILD HASH_JOIN_PROBE MERGE_JOIN INL_JOIN BROADCAST_JOIN
+    SHUFFLE_JOIN INL_HASH_JOIN INL_MERGE_JOIN NO_HASH_JOIN NO_MERGE_JOIN NO_INDEX_JOIN NO_INDEX_HASH_JOIN
+    NO_INDEX_MERGE_JOIN
+    """.split()  # noqa: SIM905 (a table of words)
+)
+_OF_INDEXES = ("USE_INDEX", "IGNORE_INDEX", "USE_INDEX_MERGE", "FORCE_INDEX", "ORDER_INDEX", "NO_ORDER_INDEX")
+_OF_NOTHING = frozenset(
+    """
+    MPP_1PHASE_AGG MPP_2PHASE_AGG HASH_AGG STREAM_AGG AGG_TO_COP READ_CONSISTENT_REPLICA NO_INDEX_MERGE
+    IGNORE_PLAN_CACHE USE_PLAN_CACHE LIMIT_TO_COP STRAIGHT_JOIN MERGE NO_DECORRELATE
+    """.split()  # noqa: SIM905 (a table of words)
+)
 _OPTIONS = (
     "HIGH_PRIORITY",
     "LOW_PRIORITY",
@@ -27,20 +46,82 @@ _DISTINCT = {"DISTINCT": "DISTINCT", "DISTINCTROW": "DISTINCT", "ALL": "ALL"}
 QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
 
 
+def read_hints(token: Token, sql: str) -> tuple[nodes.Hint, ...]:
+    """Return the hints of one comment; ``DdlError`` with its place in the statement if one is not understood."""
+    text = token.value
+    try:
+        return _HintGrammar(text, scan(text, SqlMode()), SqlMode()).hints()
+    except DdlError as error:
+        raise DdlError(error.message, statement=sql, position=token.start, remedy=error.remedy) from None
+
+
+class _HintGrammar(TokenCursor):
+    def hints(self) -> tuple[nodes.Hint, ...]:
+        hints: list[nodes.Hint] = []
+        while not self._at_end:
+            hints.append(self._hint())
+            self._accept_symbol(",")
+        return tuple(hints)
+
+    def _hint(self) -> nodes.Hint:
+        name = self._curr.value
+        word = self._any_word("a hint")
+        self._expect_symbol("(")
+        if word == "QB_NAME":
+            hint = nodes.Hint(name, block=self._name(), bare_block=True)
+        else:
+            block = self._block()
+            if word in _OF_TABLES:
+                hint = nodes.Hint(name, block, () if self._symbol_at(")") else self._list(self._table))
+            elif word in _OF_INDEXES:
+                table = self._table()
+                self._accept_symbol(",")
+                indexes = () if self._symbol_at(")") else self._names("an index")
+                hint = nodes.Hint(name, block, (table,), indexes, has_indexes=True)
+            elif word == "MAX_EXECUTION_TIME":
+                hint = nodes.Hint(name, block, number=self._integer())
+            elif word in _OF_NOTHING:
+                hint = nodes.Hint(name, block, without_arguments=True)
+            else:
+                self._fail("this optimizer hint is not understood", self._tokens[self._index - 2])
+        self._expect_symbol(")")
+        return hint
+
+    def _block(self) -> str:
+        if self._curr.kind != "variable":
+            return ""
+        name = self._curr.value
+        self._advance()
+        return name
+
+    def _table(self) -> nodes.HintTable:
+        table = self._table_name()
+        block = self._block()
+        return nodes.HintTable(table, block, self._partition_list())
+
+
 class QueryGrammar(CallGrammar):
     """Queries of statements, and subqueries of expressions."""
 
     # -- tables after FROM ----------------------------------------------------------------------------------------
 
     def _table_references(self) -> nodes.TableFactor:
-        first = self._table_reference()
+        first = self._escaped_reference()
         tables: nodes.Join = first if isinstance(first, nodes.Join) else nodes.Join(first)
         length = 0
         while self._accept_symbol(","):
-            tables = nodes.Join(tables, self._table_reference())
+            tables = nodes.Join(tables, self._escaped_reference())
             length += 1
             self._check_chain(length)
         return tables
+
+    def _escaped_reference(self) -> nodes.TableFactor:
+        if not self._accept_symbol("{"):
+            return self._table_reference()
+        self._name("OJ")
+        reference = self._table_reference()
+        self._expect_symbol("}")
+        return reference
 
     def _table_reference(self) -> nodes.TableFactor:
         self._enter()
@@ -81,6 +162,13 @@ class QueryGrammar(CallGrammar):
         return replace(join, using=self._columns()) if self._accept("USING") else None
 
     def _table_factor(self) -> nodes.TableFactor:
+        if self._accept("LATERAL"):
+            origin = self._subselect()
+            alias = self._alias()
+            if not alias:
+                self._fail("expected the alias of a LATERAL table")
+            columns = self._column_list()
+            return nodes.Source(origin, alias, lateral=True, columns=columns)
         subquery = self._try_subselect()
         if subquery is not None:
             return nodes.Source(subquery, self._alias())
@@ -102,7 +190,8 @@ class QueryGrammar(CallGrammar):
         hints: list[nodes.IndexHint] = []
         while (hint := self._index_hint()) is not None:
             hints.append(hint)
-        return nodes.Source(table, alias, partitions, as_of, tuple(hints))
+        sample = self._sample() if self._accept("TABLESAMPLE") else None
+        return nodes.Source(table, alias, partitions, as_of, tuple(hints), sample)
 
     def _alias(self) -> str:
         if self._accept("AS") or self._at_name():
@@ -130,6 +219,17 @@ class QueryGrammar(CallGrammar):
             self._advance()
             return name
         return self._name("an index")
+
+    def _sample(self) -> nodes.Sample:
+        method = self._accept_any("SYSTEM", "BERNOULLI", "REGIONS")
+        self._expect_symbol("(")
+        size, unit = None, ""
+        if not self._symbol_at(")"):
+            size = self._expression()
+            unit = self._accept_any("ROWS", "PERCENT")
+        self._expect_symbol(")")
+        seed = self._in_parentheses(self._expression) if self._accept("REPEATABLE") else None
+        return nodes.Sample("REGION" if method == "REGIONS" else method, size, unit, seed)
 
     def _row_value(self) -> tuple[nodes.Node, ...]:
         return self._members(lambda: self._default_or(self._expression))
@@ -159,7 +259,7 @@ class QueryGrammar(CallGrammar):
 
     def _select(self) -> nodes.Query:
         """SELECT has been consumed."""
-        options, hints_offset, modifiers = self._select_options()
+        options, hints, modifiers = self._select_options()
         fields = self._list(self._field)
         having = self._expression() if self._accept("HAVING") else None
         tables = self._table_references() if self._accept("FROM") and not self._accept("DUAL") else None
@@ -178,7 +278,7 @@ class QueryGrammar(CallGrammar):
             self._tail(),
             fields=fields,
             options=options,
-            hints_offset=hints_offset,
+            hints=hints,
             modifiers=modifiers,
             tables=tables,
             where=where,
@@ -193,12 +293,12 @@ class QueryGrammar(CallGrammar):
         self._expect("AS")
         return self._window(name)
 
-    def _select_options(self) -> tuple[tuple[str, ...], int | None, tuple[str, ...]]:
+    def _select_options(self) -> tuple[tuple[str, ...], tuple[nodes.Node, ...], tuple[str, ...]]:
         words: set[str] = set()
-        hints_offset: int | None = None
+        hints: tuple[nodes.Node, ...] = ()
         while True:
             if self._curr.kind == "hint":
-                hints_offset = self._curr.start
+                hints = read_hints(self._curr, self.sql)
                 self._advance()
             elif word := self._accept_any(*_OPTIONS, *_DISTINCT, "STRAIGHT_JOIN", "SQL_CACHE"):
                 words.add(_DISTINCT.get(word, word))
@@ -207,7 +307,7 @@ class QueryGrammar(CallGrammar):
         if words >= {"DISTINCT", "ALL"}:
             self._fail("expected either DISTINCT or ALL", self._prev)
         options = tuple(option for option in _OPTIONS if option in words)
-        return options, hints_offset, tuple(word for word in ("DISTINCT", "ALL", "STRAIGHT_JOIN") if word in words)
+        return options, hints, tuple(word for word in ("DISTINCT", "ALL", "STRAIGHT_JOIN") if word in words)
 
     def _field(self) -> nodes.Field:
         start = self._curr.start

@@ -28,7 +28,19 @@ _CONSTRAINT_KINDS: dict[str, nodes.ConstraintKind] = {
     "COLUMNAR": "columnar",
 }
 _DATABASE_OPTIONS = ("DEFAULT", "CHARACTER", "CHAR", "COLLATE", "SET")
-_OBJECTS = ("SEQUENCE", "PLACEMENT POLICY", "RESOURCE GROUP", "MASKING POLICY")
+_POLICY_NUMBERS = ("FOLLOWERS", "VOTERS", "LEARNERS")
+_POLICY_STRINGS = (
+    *("PRIMARY_REGION", "REGIONS", "SCHEDULE", "CONSTRAINTS", "LEADER_CONSTRAINTS", "FOLLOWER_CONSTRAINTS"),
+    *("VOTER_CONSTRAINTS", "LEARNER_CONSTRAINTS", "SURVIVAL_PREFERENCES"),
+)
+_SEQUENCE_NUMBERS = {"INCREMENT": "BY", "START": "WITH", "RESTART": "WITH", "MINVALUE": "", "MAXVALUE": "", "CACHE": ""}
+_SEQUENCE_WORDS = {
+    "NOMINVALUE": "NO MINVALUE",
+    "NOMAXVALUE": "NO MAXVALUE",
+    "NOCACHE": "NOCACHE",
+    "NOCYCLE": "NOCYCLE",
+    "CYCLE": "CYCLE",
+}
 
 
 class Parser(AlterGrammar):
@@ -49,6 +61,15 @@ class Parser(AlterGrammar):
         if rule is None:
             self._fail(f"expected {_STATEMENTS}")
         statement: nodes.Statement | nodes.OtherStatement = rule(self)
+        self._expect_end()
+        return statement
+
+    def any_statement(self) -> nodes.Node:
+        """Consume one whole statement, DDL or not."""
+        rule = Parser._query if self._symbol_at("(") else self._rule_of(_OTHERS)
+        if rule is None:
+            return self.job_statement()
+        statement: nodes.Node = rule(self)
         self._expect_end()
         return statement
 
@@ -94,6 +115,9 @@ class Parser(AlterGrammar):
     def _temporary(self) -> str:
         return "GLOBAL TEMPORARY" if self._accept("GLOBAL", "TEMPORARY") else self._accept_any("TEMPORARY")
 
+    def _alter_table(self) -> nodes.AlterTable:
+        return self._changes(self._altered_table())
+
     def _drop_tables(self) -> nodes.DropTables:
         self._expect("DROP")
         view = self._accept("VIEW")
@@ -109,6 +133,13 @@ class Parser(AlterGrammar):
         old = self._table_name()
         self._expect("TO")
         return old, self._table_name()
+
+    def _definition(self) -> nodes.CreateTable:
+        self._expect("CREATE", "TABLE")
+        definition = self._create_table(temporary="")
+        if not isinstance(definition, nodes.CreateTable):
+            self._fail("expected a table's definition", self._prev)
+        return definition
 
     # -- indexes ---------------------------------------------------------------------------------------------
 
@@ -224,55 +255,115 @@ class Parser(AlterGrammar):
             self._fail("expected TO TIMESTAMP or TO TSO")
         return nodes.Flashback(what, names, self._name("a name") if self._accept("TO") else "")
 
-    # -- what is no table ------------------------------------------------------------------------------------
-
-    def _object_statement(self) -> nodes.ObjectStatement:
-        verb = self._expect_any("CREATE", "ALTER", "DROP")
-        replaces = self._accept("OR", "REPLACE")
-        kind = next(each for each in _OBJECTS if self._accept(*each.split())).lower()
-        condition = "IF NOT EXISTS" if self._if_not_exists() else "IF EXISTS" if self._if_exists() else ""
-        if replaces and condition:
-            self._fail("either OR REPLACE or IF NOT EXISTS", self._prev)
-        if kind == "sequence":
-            names = self._list(self._table_name) if verb == "DROP" else (self._table_name(),)
-        else:
-            names = (nodes.TableName("", self._name()),)
-        if kind == "masking policy":
-            self._expect("ON")
-            names += (self._table_name(),)
-        return nodes.ObjectStatement(verb, kind, names, condition, self._rest(ends=verb == "DROP"))
-
-    def _rest(self, *, ends: bool = False) -> int:
-        """Step over the rest of a statement, of which nothing is sent; return where it begins."""
-        offset = self._curr.start
-        if not ends:
-            self._advance(self._last - self._index)
-        return offset
-
-    def _lock_tables(self) -> nodes.ObjectStatement:
-        verb = self._expect_any("LOCK", "UNLOCK")
+    def _lock_tables(self) -> nodes.LockTables:
+        is_lock = self._expect_any("LOCK", "UNLOCK") == "LOCK"
         self._expect_any("TABLE", "TABLES")
-        return nodes.ObjectStatement(verb, "", offset=self._rest())
+        return nodes.LockTables(self._list(self._table_lock) if is_lock else ())
 
-    def _repair_table(self) -> nodes.ObjectStatement:
-        self._expect("ADMIN", "REPAIR", "TABLE")
-        return nodes.ObjectStatement("REPAIR", "table", (self._table_name(),), offset=self._rest())
+    def _table_lock(self) -> tuple[nodes.TableName, str]:
+        table = self._table_name()
+        word = self._expect_any("READ", "WRITE")
+        return table, f"{word} LOCAL" if self._accept("LOCAL") else word
+
+    # -- sequences, policies, resource groups ----------------------------------------------------------------
+
+    def _sequence(self) -> nodes.Sequence:
+        sequence = self._read(nodes.Sequence)
+        options: list[str] = []
+        while option := self._sequence_option():
+            options.append(option)
+        of_table = self._table_options() if sequence.verb == "CREATE" and not self._at_end else ()
+        return replace(sequence, options=tuple(options), table_options=of_table)
+
+    def _sequence_option(self) -> str:
+        word = self._word_at()
+        if word == "NO":
+            self._advance()
+            what = self._expect_any("MINVALUE", "MAXVALUE", "CACHE", "CYCLE")
+            return _SEQUENCE_WORDS[f"NO{what}"]
+        if word in _SEQUENCE_WORDS:
+            return _SEQUENCE_WORDS[self._any_word("an option")]
+        if word not in _SEQUENCE_NUMBERS:
+            return ""
+        self._advance()
+        joint = _SEQUENCE_NUMBERS[word]
+        if not joint or not self._accept(joint):
+            self._equals()
+        if word == "RESTART" and self._curr.kind != "integer" and not self._symbol_at("-") and not self._symbol_at("+"):
+            return word
+        return " ".join(filter(None, (word, joint, str(self._signed_integer()))))
+
+    def _signed_integer(self) -> int:
+        is_negative = self._accept_symbol("-")
+        if not is_negative:
+            self._accept_symbol("+")
+        value = self._integer()
+        return -value if is_negative else value
+
+    def _placement_policy(self) -> nodes.PlacementPolicy:
+        policy = self._read(nodes.PlacementPolicy)
+        options = 0
+        while not self._at_end:
+            if self._accept_any(*_POLICY_NUMBERS):
+                self._equals()
+                self._integer()
+            elif self._accept_any(*_POLICY_STRINGS):
+                self._equals()
+                self._string()
+            else:
+                self._fail("not a placement option")
+            options += 1
+            self._accept_symbol(",")
+        return replace(policy, options=options)
+
+    def _create_masking_policy(self) -> nodes.CreateMaskingPolicy:
+        policy = self._read(nodes.CreateMaskingPolicy)
+        if policy.or_replace and policy.if_not_exists:
+            self._fail("either OR REPLACE or IF NOT EXISTS", self._prev)
+        return policy
+
+    def _resource_group(self) -> nodes.ResourceGroup:
+        group = self._read(nodes.ResourceGroup)
+        if self._at_end:
+            return group
+        if group.verb == "DROP":
+            self._fail("not understood")
+        offset = self._curr.start
+        self._advance(self._last - self._index)  # its options have no job that concerns a changefeed
+        return replace(group, options_offset=offset)
+
+    # -- statements that are not jobs ------------------------------------------------------------------------
+
+    def _alter_or_maintain_table(self) -> nodes.Node:
+        """ALTER TABLE, of which ANALYZE PARTITION and COMPACT are statements of their own."""
+        table = self._altered_table()
+        if self._accept("ANALYZE", "PARTITION"):
+            partitions, of_indexes = self._partition_names(), self._accept("INDEX")
+            indexes = self._list(self._index_name) if of_indexes and not self._at_end else ()
+            return nodes.Analyze((table,), partitions, of_indexes, indexes)
+        if self._accept("COMPACT"):
+            partitions = self._partition_names() if self._accept("PARTITION") else ()
+            return nodes.Compact(table, partitions, self._accept("TIFLASH", "REPLICA"))
+        return self._changes(table)
 
     _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {
         **AlterGrammar._KINDS,
+        "close tables": lambda self: self._list(self._table_name),
         "current or name": _current_or_name,
         "database options": lambda self: () if self._at_end else self._database_options(),
+        "definition": _definition,
         "renamings": lambda self: self._list(self._renaming),
         "some database options": _database_options,
     }
 
 
 _JOBS: Rules[Callable[[Parser], Any]] = rules_by_word(
-    ("CREATE|ALTER|DROP SEQUENCE", Parser._object_statement),
-    ("CREATE|ALTER|DROP PLACEMENT POLICY", Parser._object_statement),
-    ("CREATE|ALTER|DROP RESOURCE GROUP", Parser._object_statement),
-    ("CREATE MASKING POLICY", Parser._object_statement),
-    ("CREATE OR REPLACE MASKING POLICY", Parser._object_statement),
+    ("CREATE|ALTER|DROP PLACEMENT", Parser._placement_policy),
+    ("CREATE|ALTER|DROP RESOURCE", Parser._resource_group),
+    ("CREATE|ALTER SEQUENCE", Parser._sequence),
+    form_rule(nodes.DropSequences),
+    ("CREATE MASKING", Parser._create_masking_policy),
+    ("CREATE OR REPLACE MASKING", Parser._create_masking_policy),
     form_rule(nodes.CreateDatabase),
     form_rule(nodes.AlterDatabase),
     form_rule(nodes.DropDatabase),
@@ -291,6 +382,14 @@ _JOBS: Rules[Callable[[Parser], Any]] = rules_by_word(
     ("RECOVER TABLE", Parser._recover),
     ("FLASHBACK", Parser._flashback),
     ("LOCK|UNLOCK", Parser._lock_tables),
-    ("ADMIN REPAIR TABLE", Parser._repair_table),
+    form_rule(nodes.RepairTable),
 )
 """Statements that the catalog runs, by their first words."""
+_OTHERS: Rules[Callable[[Parser], Any]] = rules_by_word(
+    ("SELECT|WITH|TABLE|VALUES", Parser._query),
+    form_rule(nodes.Analyze),
+    form_rule(nodes.OptimizeTables),
+    ("ALTER TABLE", Parser._alter_or_maintain_table),
+    ("ALTER IGNORE TABLE", Parser._alter_or_maintain_table),
+)
+"""Statements that are only printed; all other statements are in the table above."""

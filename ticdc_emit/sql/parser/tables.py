@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
-from ticdc_emit.errors import DdlError
 from ticdc_emit.sql import nodes
+from ticdc_emit.sql.lexer import Token
 from ticdc_emit.sql.parser.columns import ColumnGrammar
 from ticdc_emit.sql.parser.queries import QUERY_WORDS
 
@@ -183,11 +183,13 @@ class TableGrammar(ColumnGrammar):
         updates: tuple[tuple[str, bool], ...] = ()
         if self._accept("UPDATE", "INDEXES"):
             updates = self._in_parentheses(lambda: self._list(self._update_index))
-        return self._checked(nodes.Partitioning(key, definitions, sub, updates, start.start))
+        return self._checked(nodes.Partitioning(key, definitions, sub, updates, start.start), start)
 
     # -- the method ------------------------------------------------------------------------------------------
 
     def _partition_key(self) -> nodes.PartitionKey:
+        if self._accept("SYSTEM_TIME"):
+            return self._system_time()
         method: nodes.PartitionMethod = "range" if self._accept("RANGE") else "list" if self._accept("LIST") else ""
         if not method:
             return self._sub_partition_key()
@@ -216,6 +218,13 @@ class TableGrammar(ColumnGrammar):
             self._advance(2)
             return nodes.PartitionKey("key", linear=linear, algorithm=algorithm)
         return nodes.PartitionKey("key", self._columns(), None, linear, algorithm)
+
+    def _system_time(self) -> nodes.PartitionKey:
+        if self._accept("INTERVAL"):
+            return nodes.PartitionKey("system_time", (), self._with_text(), unit=self._time_unit())
+        if self._accept("LIMIT"):
+            return nodes.PartitionKey("system_time", limit=self._integer())
+        return nodes.PartitionKey("system_time")
 
     def _less_than(self) -> nodes.Node:
         self._expect("PARTITION", "LESS", "THAN")
@@ -258,7 +267,8 @@ class TableGrammar(ColumnGrammar):
             return nodes.PartitionValues("IN", tuple(m.members if isinstance(m, nodes.Row) else (m,) for m in members))
         if self._accept("DEFAULT"):
             return nodes.PartitionValues("IN", ((nodes.Default(),),))
-        return None
+        word = self._accept_any("HISTORY", "CURRENT")
+        return nodes.PartitionValues(word) if word else None
 
     def _bound(self) -> nodes.Node:
         return nodes.MaxValue() if self._accept("MAXVALUE") else self._bit_expression()
@@ -269,7 +279,7 @@ class TableGrammar(ColumnGrammar):
 
     # -- what TiDB checks while it reads ---------------------------------------------------------------------
 
-    def _checked(self, by: nodes.Partitioning) -> nodes.Partitioning:
+    def _checked(self, by: nodes.Partitioning, start: Token) -> nodes.Partitioning:
         key, definitions = by.key, by.definitions
         if key.count and definitions and key.count != len(definitions):
             self._fail(f"PARTITIONS {key.count}, but {len(definitions)} are defined", self._prev)
@@ -279,6 +289,8 @@ class TableGrammar(ColumnGrammar):
             by = replace(by, key=replace(key, count=1))
         elif key.method in ("range", "list") and key.interval is None and not definitions:
             self._fail("expected the partition definitions")
+        elif key.method == "system_time" and len(definitions) <= 1:
+            self._fail("SYSTEM_TIME needs a HISTORY and a CURRENT partition", start)
         for definition in definitions:
             self._check_values(key, definition)
         return by
@@ -295,10 +307,11 @@ class TableGrammar(ColumnGrammar):
         values = definition.values
         wanted = _VALUES.get(key.method, "")
         if values is None:
-            if wanted:
+            if wanted or key.method == "system_time":
                 self._fail(f"expected VALUES {wanted} of partition {definition.name!r}", self._prev)
             return
-        if values.kind != wanted:
+        is_history = values.kind in ("HISTORY", "CURRENT")
+        if is_history != (key.method == "system_time") or (not is_history and values.kind != wanted):
             self._fail(f"partition {definition.name!r} has VALUES of another kind than its table", self._prev)
         columns = len(key.columns)
         if values.kind == "LESS THAN" and len(values.rows) != (columns or 1):
@@ -339,23 +352,45 @@ class TableGrammar(ColumnGrammar):
     def _table_definition(self, table: nodes.TableName, temporary: str, *, if_not_exists: bool) -> nodes.CreateTable:
         columns: tuple[nodes.ColumnDef, ...] = ()
         constraints: tuple[nodes.Constraint, ...] = ()
-        if self._symbol_at("(") and self._word_at(1) not in QUERY_WORDS:
+        offset = self._curr.start if not self._at_end else self._prev.start
+        if self._symbol_at("(") and self._try_subselect_here() is None:
             columns, constraints = self._table_elements()
         options = self._table_options()
         partitioning = self._partition_by() if self._accept("PARTITION", "BY") else None
-        start = self._curr
-        self._accept_any("IGNORE", "REPLACE")
+        splits: list[nodes.SplitRegions] = []
+        while self._accept("SPLIT"):
+            splits.append(nodes.SplitRegions(*self._split_index()))
+        if columns or constraints:
+            offset = self._curr.start
+        duplicates = self._accept_any("IGNORE", "REPLACE")
         self._accept("AS")
-        if self._symbol_at("(") or self._word_at() in QUERY_WORDS:
-            raise DdlError(
-                "CREATE TABLE ... AS SELECT is not understood",
-                remedy="Declare the columns, and send the rows as inserts",
-                statement=self.sql,
-                position=start.start,
-            )
+        select = self._query() if self._symbol_at("(") or self._word_at() in QUERY_WORDS else None
         return nodes.CreateTable(
-            table, columns, constraints, options, partitioning, if_not_exists, temporary, self._on_commit()
+            table,
+            columns,
+            constraints,
+            options,
+            partitioning,
+            if_not_exists,
+            temporary,
+            self._on_commit(),
+            tuple(splits),
+            duplicates if select is not None else "",
+            select,
+            offset,
         )
+
+    def _try_subselect_here(self) -> object | None:
+        """The query in the parentheses here, if they are not a list of columns. Nothing is consumed."""
+        start = self._index
+        ahead = 1
+        while self._symbol_at("(", ahead):
+            ahead += 1
+        if self._word_at(ahead) not in QUERY_WORDS:
+            return None
+        subquery = self._try_subselect()
+        self._retreat(start)
+        return subquery
 
     def _on_commit(self) -> str:
         if not self._accept("ON", "COMMIT"):
