@@ -45,9 +45,7 @@ class Coercibility(IntEnum):
     """The precedence of collations; a lower value is stronger."""
 
     EXPLICIT = 0
-    NONE = 1
     IMPLICIT = 2
-    SYSTEM = 3
     COERCIBLE = 4
     NUMERIC = 5
     IGNORABLE = 6

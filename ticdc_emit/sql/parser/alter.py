@@ -6,10 +6,11 @@ Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``AlterTableSpec``, ``AlterTa
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from ticdc_emit.sql import nodes
-from ticdc_emit.sql.parser.base import Lead, rules_by_word
+from ticdc_emit.sql.parser.base import Lead, Rules, rules_by_word
 from ticdc_emit.sql.parser.columns import datum_of
 from ticdc_emit.sql.parser.tables import TableGrammar
 
@@ -247,17 +248,13 @@ def form_rule(node: type[nodes.Clause]) -> tuple[Lead, Callable[[AlterGrammar], 
     return node.form.lead, lambda grammar: grammar._read(node)
 
 
-def _minor_rule(row: nodes.MinorForm) -> tuple[Lead, Callable[[AlterGrammar], nodes.AlterSpec]]:
-    return row.form.lead, lambda grammar: grammar._minor(row)
-
-
-def _partition_rule(kind: nodes.PartitionsChange) -> tuple[Lead, Callable[[AlterGrammar], nodes.AlterSpec]]:
-    return nodes.PARTITION_FORMS[kind].lead, lambda grammar: grammar._change_partitions(kind)
-
-
-_CHANGES = rules_by_word(
-    *map(_minor_rule, nodes.MINOR_CHANGES),
-    *(_partition_rule(kind) for kind in ("drop", "truncate", "coalesce")),
+_BY_FIRST_WORDS: tuple[nodes.PartitionsChange, ...] = ("drop", "truncate", "coalesce")
+_CHANGES: Rules[Callable[[AlterGrammar], Any]] = rules_by_word(
+    *((row.form.lead, partial(AlterGrammar._minor, row=row)) for row in nodes.MINOR_CHANGES),
+    *(
+        (nodes.PARTITION_FORMS[kind].lead, partial(AlterGrammar._change_partitions, kind=kind))
+        for kind in _BY_FIRST_WORDS
+    ),
     *map(
         form_rule,
         (
