@@ -639,7 +639,7 @@ class _Script:
                 made = replace(made, type="BIGINT", assumption=because)
             if is_whole or _COUNTING.match(choice.text):
                 return replace(made, auto_increment=True)
-            notes.append(f"{shown} does not count up in TiDB, because it is no whole number.")
+            notes.append(f"{shown} does not count up in TiDB, because it is not a whole number.")
         elif default is not None and not isinstance(default, exp.Null):
             found = default_of(default, choice, self.dialect)
             if found is None:

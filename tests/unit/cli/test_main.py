@@ -27,13 +27,6 @@ def test_help_names_every_command(cli: Cli) -> None:
     assert listed == COMMANDS
 
 
-def test_the_commands_are_imported_when_they_run() -> None:
-    heavy = "pyspark", "confluent_kafka", "pandas", "ticdc_emit.spark", "ticdc_emit.traffic"
-    program = f"import sys, ticdc_emit.cli.app; print([name for name in {heavy!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize("command", ["tail", "verify"])
 def test_commands_that_read_load_no_encoder(command: str, tmp_path: Path) -> None:
     program = (
