@@ -47,21 +47,16 @@ def reader_for(
             option="protocol",
         )
     if schemas is None and protocol.spec.registers_schemas:
-        schemas = _own_registry(config)
+        if (url := config.codec.schema_registry) is None:
+            raise ConfigError(
+                "reading Avro needs its schemas",
+                remedy="Give schemas=, or the changefeed a schema-registry",
+                option="schema-registry",
+            )
+        schemas = RegistrySchemas(url.reveal())
     package = import_module(f"ticdc_emit.protocols.{protocol.spec.package}.decoder")
     reader: EventReader = package.make_reader(ReaderInputs(config, schemas, claims, max_decompressed_bytes))
     return reader if config.storage is None else StoredEvents(reader, protocol)
-
-
-def _own_registry(config: ChangefeedConfig) -> SchemaSource:
-    url = config.codec.schema_registry
-    if url is None:
-        raise ConfigError(
-            "reading Avro needs its schemas",
-            remedy="Give schemas=, or the changefeed a schema-registry",
-            option="schema-registry",
-        )
-    return RegistrySchemas(url.reveal())
 
 
 _Read = Callable[[bytes | None, bytes | None], object]

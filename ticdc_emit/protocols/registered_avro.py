@@ -12,7 +12,7 @@ import io
 import ssl
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from ticdc_emit.config.secrets import hides_arguments
@@ -76,16 +76,6 @@ def _schema_in(content: object) -> str | None:
     """Read an answer, which may repeat a login, where no frame of an error keeps it."""
     text = content.get("schema") if isinstance(content, dict) else None
     return text if isinstance(text, str) else None
-
-
-def schema_text(source: SchemaSource, number: SchemaId) -> str:
-    """Return the schema text that ``source`` has for an id; :class:`DecodeError` if a mapping lacks it."""
-    if callable(source):
-        return source(number)
-    try:
-        return source[number]
-    except KeyError:
-        raise DecodeError("the message's schema is unknown", remedy=OTHER_SCHEMAS, schema_id=number) from None
 
 
 _T = TypeVar("_T")
@@ -183,27 +173,39 @@ def split_header(data: bytes) -> tuple[SchemaId, bytes]:
     raise DecodeError("the bytes do not begin with the id of a schema")
 
 
-def known_schema(number: SchemaId, kind: str, make: Callable[[], _T]) -> _T:
-    """Return ``make`` of a schema's text; :class:`DecodeError` if it is not a schema of a ``kind``."""
-    try:
-        return make()
-    except MissingDependencyError:
-        raise
-    except DecodeError as fault:
-        raise DecodeError(fault.message, remedy=fault.remedy, schema_id=number) from fault
-    except Exception as fault:  # one of fastavro's schema errors, which have no common root
-        raise DecodeError(
-            f"the schema is not one of {kind}: {fault}", remedy=OTHER_SCHEMAS, schema_id=number
-        ) from fault
+class KnownSchemas(Generic[_T]):
+    """The schemas that messages name. ``make``: reads the text of a part (``key``, ``value``); ``kind``: for errors."""
 
+    def __init__(self, source: SchemaSource, kind: str, make: Callable[[str, str], _T]) -> None:
+        self._source, self._kind, self._make = source, kind, make
+        self._known: dict[tuple[SchemaId, str], _T] = {}
 
-def split_known(part: str, data: bytes, schema_of: Callable[[SchemaId], _T]) -> tuple[SchemaId, bytes, _T]:
-    """Return the schema id of a key or value, the encoded record, and the schema; errors name the ``part``."""
-    try:
-        number, body = split_header(data)
-        return number, body, schema_of(number)
-    except DecodeError as fault:
-        raise DecodeError(fault.message, remedy=fault.remedy, **{**fault.context, "part": part}) from fault
+    def split(self, part: str, data: bytes) -> tuple[SchemaId, bytes, _T]:
+        """Return the schema id of a key or value, the encoded record, and the schema; errors name the ``part``."""
+        try:
+            number, body = split_header(data)
+            place = number, part
+            if place not in self._known:
+                self._known[place] = self._read(number, part)
+            return number, body, self._known[place]
+        except DecodeError as fault:
+            raise DecodeError(fault.message, remedy=fault.remedy, **{**fault.context, "part": part}) from fault
+
+    def _read(self, number: SchemaId, part: str) -> _T:
+        try:
+            text = self._source(number) if callable(self._source) else self._source[number]
+        except KeyError:
+            raise DecodeError("the message's schema is unknown", remedy=OTHER_SCHEMAS, schema_id=number) from None
+        try:
+            return self._make(text, part)
+        except MissingDependencyError:
+            raise
+        except DecodeError as fault:
+            raise DecodeError(fault.message, remedy=fault.remedy, schema_id=number) from fault
+        except Exception as fault:  # one of fastavro's schema errors, which have no common root
+            raise DecodeError(
+                f"the schema is not one of {self._kind}: {fault}", remedy=OTHER_SCHEMAS, schema_id=number
+            ) from fault
 
 
 def read_record(

@@ -61,15 +61,12 @@ from ticdc_emit.protocols.events import (
 )
 from ticdc_emit.protocols.names import escaped_label, sanitize
 from ticdc_emit.protocols.registered_avro import (
-    SchemaId,
+    KnownSchemas,
     SchemaSource,
     decimal_scales,
     decimals,
     fastavro_module,
-    known_schema,
     read_record,
-    schema_text,
-    split_known,
 )
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
@@ -215,9 +212,8 @@ class AvroReader(EventReader):
     """
 
     def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
-        self._schemas = schemas
+        self._schemas = KnownSchemas(schemas, "a table", _known)
         self._zone = zone
-        self._known: dict[SchemaId, _Known] = {}
         self._converts = per_object(_converts_of)
         self._names = per_object(avro_names)
         self._virtual = per_object(avro_virtual)
@@ -268,7 +264,7 @@ class AvroReader(EventReader):
     def _part(self, part: str, data: bytes | None) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
         if not data:
             return None, None
-        number, body, known = split_known(part, data, self._schema)
+        number, body, known = self._schemas.split(part, data)
 
         def finish(fields: dict[str, Any]) -> None:
             decimals(fields, known.scales)
@@ -276,12 +272,6 @@ class AvroReader(EventReader):
                 decimals(fields[BEFORE], known.before_scales)
 
         return known.schema, read_record(part, number, body, known.parsed, finish)
-
-    def _schema(self, number: SchemaId) -> _Known:
-        if number not in self._known:
-            text = schema_text(self._schemas, number)
-            self._known[number] = known_schema(number, "a table", lambda: _known(text))
-        return self._known[number]
 
     def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
         message: AvroMessage = event.message
@@ -314,7 +304,7 @@ class AvroReader(EventReader):
         return AvroTables(catalog, self, zone, lookup)
 
 
-def _known(text: str) -> _Known:
+def _known(text: str, part: str) -> _Known:
     schema = read_schema(text)
     parsed = fastavro_module().parse_schema(plain_schema(schema))
     before = before_schema(schema)

@@ -43,47 +43,6 @@ _OPERATIONS = {Op.INSERT: b"I", Op.UPDATE: b"U", Op.DELETE: b"D"}
 
 
 @dataclass(frozen=True)
-class _Line:
-    """How a line shows texts and columns."""
-
-    options: CodecConfig
-
-    @cached_property
-    def delimiter(self) -> bytes:
-        return self.options.csv.delimiter.encode()
-
-    @cached_property
-    def quote(self) -> bytes:
-        return self.options.csv.quote.encode()
-
-    @cached_property
-    def null(self) -> bytes:
-        """The field of a NULL, with the delimiter before it."""
-        return self.delimiter + self.options.csv.null.encode()
-
-    def text(self, text: str) -> bytes:
-        """Return a constant text as a field, without a delimiter."""
-        return field(text.encode(), self.delimiter, self.quote)
-
-    def texts(self, texts: pa.Array) -> pa.Array:
-        """Return texts as fields, each with the delimiter before it."""
-        return text_fields(texts, self.delimiter, self.quote)
-
-    def fields(self, column: Column, values: pa.Array) -> pa.Array:
-        """Return the accepted values of a column as fields, each with the delimiter before it."""
-        if pa.types.is_dictionary(values.type):
-            return gathered(self.fields(column, values.dictionary), values.indices)
-        if column.type in WHOLE_TYPES or column.type in FLOAT_TYPES:
-            return number_fields(values, self.delimiter)
-        if column.type in LABEL_TYPES:
-            return self.texts(label_text(column, values))
-        if column.is_binary:
-            hexadecimal = self.options.csv.binary_encoding_method == "hex"
-            return self.texts((hex_text if hexadecimal else base64_text)(values))
-        return self.texts(plain_text(column, values))
-
-
-@dataclass(frozen=True)
 class CsvRows:
     """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
 
@@ -131,33 +90,61 @@ class CsvRows:
             lines = [*self._laid(changes, Op.DELETE, changes.old), *self._laid(changes, Op.INSERT, changes.current)]
         else:
             lines = [*self._laid(changes, changes.op, changes.current)]
-        return Encoded(join(lines, len(changes), self._line.null))
+        return Encoded(join(lines, len(changes), self._null))
 
     @property
     def _shows_handles(self) -> bool:
         return self.options.csv.output_handle_key and self.switches.handle_keys == "shown"
 
     @cached_property
-    def _line(self) -> _Line:
-        return _Line(self.options)
+    def _delimiter(self) -> bytes:
+        return self.options.csv.delimiter.encode()
+
+    @cached_property
+    def _quote(self) -> bytes:
+        return self.options.csv.quote.encode()
+
+    @cached_property
+    def _null(self) -> bytes:
+        """The field of a NULL, with the delimiter before it."""
+        return self._delimiter + self.options.csv.null.encode()
+
+    def _text(self, text: str) -> bytes:
+        return field(text.encode(), self._delimiter, self._quote)
+
+    def _texts(self, texts: pa.Array) -> pa.Array:
+        """Return texts as fields, each with the delimiter before it."""
+        return text_fields(texts, self._delimiter, self._quote)
+
+    def _fields(self, column: Column, values: pa.Array) -> pa.Array:
+        """Return the accepted values of a column as fields, each with the delimiter before it."""
+        if pa.types.is_dictionary(values.type):
+            return gathered(self._fields(column, values.dictionary), values.indices)
+        if column.type in WHOLE_TYPES or column.type in FLOAT_TYPES:
+            return number_fields(values, self._delimiter)
+        if column.type in LABEL_TYPES:
+            return self._texts(label_text(column, values))
+        if column.is_binary:
+            hexadecimal = self.options.csv.binary_encoding_method == "hex"
+            return self._texts((hex_text if hexadecimal else base64_text)(values))
+        return self._texts(plain_text(column, values))
 
     @cached_property
     def _names(self) -> bytes:
-        line = self._line
-        return line.delimiter.join((b"", line.text(self.table.name), line.text(self.table.schema)))
+        return self._delimiter.join((b"", self._text(self.table.name), self._text(self.table.schema)))
 
     def _laid(self, changes: Changes, operation: Op, image: Image) -> Iterator[Fragment]:
-        line, csv = self._line, self.options.csv
-        yield line.text(_OPERATIONS[operation].decode())
+        csv = self.options.csv
+        yield self._text(_OPERATIONS[operation].decode())
         yield changes.constant(lambda encoder: encoder._names)
         if csv.include_commit_ts:
-            yield line.delimiter
+            yield self._delimiter
             yield changes.commit_ts_text
         if csv.output_old_value:
-            yield line.delimiter + (b"true" if changes.op is Op.UPDATE else b"false")
+            yield self._delimiter + (b"true" if changes.op is Op.UPDATE else b"false")
         if self._shows_handles:
-            yield line.texts(handle_texts(changes))
-        yield from image.rendered_all(self.table.data_columns, _FORM, line.fields)
+            yield self._texts(handle_texts(changes))
+        yield from image.rendered_all(self.table.data_columns, _FORM, self._fields)
         yield self.options.terminator.encode()
 
 

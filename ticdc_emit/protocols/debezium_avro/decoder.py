@@ -28,19 +28,16 @@ from ticdc_emit.protocols.debezium_common.records import (
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError, Event, Image, RowEvent, member
 from ticdc_emit.protocols.registered_avro import (
-    SchemaId,
+    KnownSchemas,
     SchemaSource,
     check_field,
     decimal_scales,
     decimals,
     fastavro_module,
-    known_schema,
     only_type,
     plain_type,
     read_record,
     record_of,
-    schema_text,
-    split_known,
 )
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
@@ -194,9 +191,8 @@ class DebeziumAvroReader(EventReader):
     """
 
     def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
-        self._schemas = schemas
+        self._schemas = KnownSchemas(schemas, "Debezium's rows", _known)
         self._zone = zone
-        self._known: dict[tuple[SchemaId, str], tuple[RowSchema | ControlSchema, Any]] = {}
         self._converts: dict[tuple[int, int], tuple[object, object, dict[str, Convert]]] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
@@ -227,7 +223,7 @@ class DebeziumAvroReader(EventReader):
     def _part(self, part: str, data: bytes | None) -> tuple[RowSchema | ControlSchema, dict[str, Any]]:
         if not data:
             raise DecodeError(f"the record has no {part}", part=part)
-        number, body, (schema, parsed) = split_known(part, data, lambda number: self._schema(number, part))
+        number, body, (schema, parsed) = self._schemas.split(part, data)
 
         def finish(fields: dict[str, Any]) -> None:
             if isinstance(schema, ControlSchema):
@@ -237,13 +233,6 @@ class DebeziumAvroReader(EventReader):
                     decimals(record, schema.scales)
 
         return schema, read_record(part, number, body, parsed, finish)
-
-    def _schema(self, number: SchemaId, part: str) -> tuple[RowSchema | ControlSchema, Any]:
-        place = number, part
-        if place not in self._known:
-            text = schema_text(self._schemas, number)
-            self._known[place] = known_schema(number, "Debezium's rows", lambda: _known(text, part))
-        return self._known[place]
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
         return repr((event.op, event.message.payload["source"], event.key, event.before, event.after))
