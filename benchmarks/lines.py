@@ -44,16 +44,7 @@ from .inputs import (
     sibling_sql,
 )
 
-__all__ = [
-    "CHUNK",
-    "MIXED_BAR",
-    "ONE_TABLE_BAR",
-    "VARIANTS",
-    "BenchError",
-    "Line",
-    "bench_lines",
-    "check_golden",
-]
+__all__ = ["CHUNK", "MIXED_BAR", "ONE_TABLE_BAR", "VARIANTS", "BenchError", "Line", "bench_lines", "check_golden"]
 
 CHUNK = 10_000
 """Rows per batch."""

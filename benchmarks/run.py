@@ -20,12 +20,7 @@ import pyarrow as pa
 from .end_to_end import EndToEnd
 from .lines import ONE_TABLE_BAR, Line, bench_lines, check_golden
 
-__all__ = [
-    "BenchReport",
-    "LineResult",
-    "measure_unit",
-    "run_bench",
-]
+__all__ = ["BenchReport", "LineResult", "measure_unit", "run_bench"]
 
 _ROW = {
     "id": 900719925474, "user_id": 18446744073709551000, "status": "paid", "amount": "12345.67", "qty": 3, "price":

@@ -38,11 +38,7 @@ def counts():
 def main():
     most = int(os.environ.get("CHANGES") or 0)
     consumer = Consumer(
-        {
-            "bootstrap.servers": os.environ["KAFKA"],
-            "group.id": "compose",
-            "auto.offset.reset": "earliest",
-        }
+        {"bootstrap.servers": os.environ["KAFKA"], "group.id": "compose", "auto.offset.reset": "earliest"}
     )
     consumer.subscribe(os.environ["TOPICS"].split(","))
     changes, told = 0, time.monotonic()

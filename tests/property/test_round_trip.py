@@ -14,7 +14,7 @@ from ticdc_emit.config import RELEASES
 
 
 @pytest.mark.parametrize("kind", kinds_of("classic"))
-@settings(max_examples=examples(400, share=4))
+@settings(max_examples=examples(400))
 @given(data=st.data())
 def test_tables_return(kind: str, data: st.DataObject) -> None:
     data.draw(round_trips(kind, max_commits=6, max_columns=5), label="trip").check()

@@ -197,10 +197,7 @@ class Session:
         return list(self.run(script))
 
     def run(
-        self,
-        script: str,
-        failures: list[TicdcEmitError] | None = None,
-        before: Callable[[], object] = lambda: None,
+        self, script: str, failures: list[TicdcEmitError] | None = None, before: Callable[[], object] = lambda: None
     ) -> Iterator[StatementResult]:
         """Execute the statements of a script one by one, and yield what each did; ``before`` is called before each.
 

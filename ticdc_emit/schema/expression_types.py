@@ -96,7 +96,5 @@ def operand_of(column: Column) -> Operand:
     )
     has_collation = operand.eval in (Eval.STRING, Eval.JSON) or column.type is MySQLType.BIT
     return replace(
-        operand,
-        coercibility=Coercibility.IMPLICIT if has_collation else Coercibility.NUMERIC,
-        is_column=True,
+        operand, coercibility=Coercibility.IMPLICIT if has_collation else Coercibility.NUMERIC, is_column=True
     )

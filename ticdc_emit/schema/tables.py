@@ -25,13 +25,7 @@ from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql.charsets import charset_of_collation, resolve
 from ticdc_emit.sql.nodes.expressions import Expression
 from ticdc_emit.sql.nodes.statements import CreateTable
-from ticdc_emit.sql.nodes.tables import (
-    MAX_PARTITIONS,
-    ColumnDef,
-    Constraint,
-    Partitioning,
-    TableOption,
-)
+from ticdc_emit.sql.nodes.tables import MAX_PARTITIONS, ColumnDef, Constraint, Partitioning, TableOption
 from ticdc_emit.sql.types import CALENDAR_TYPES, ColumnFlag
 
 MAX_COLUMNS = 1017

@@ -46,14 +46,7 @@ from ticdc_emit.sql.inference.operands import (
     Eval,
     Operand,
 )
-from ticdc_emit.sql.types import (
-    BINARY_CHARSET,
-    FLOAT_TYPES,
-    LABEL_TYPES,
-    TYPES,
-    ColumnFlag,
-    MySQLType,
-)
+from ticdc_emit.sql.types import BINARY_CHARSET, FLOAT_TYPES, LABEL_TYPES, TYPES, ColumnFlag, MySQLType
 
 # -- values ------------------------------------------------------------------------------------------------------------
 

@@ -190,15 +190,7 @@ TYPES = {
     ),
     MySQLType.DATETIME: _time("datetime", 19, 93, 93, "int64", "Timestamp", "datetime", "timestamp[us]", _ZERO_MOMENT),
     MySQLType.TIMESTAMP: _time(
-        "timestamp",
-        19,
-        93,
-        2014,
-        "string",
-        "ZonedTimestamp",
-        "timestamp",
-        "timestamp[us]",
-        _ZERO_MOMENT,
+        "timestamp", 19, 93, 2014, "string", "ZonedTimestamp", "timestamp", "timestamp[us]", _ZERO_MOMENT
     ),
     MySQLType.DURATION: _time("time", 10, 92, 92, "int64", "MicroTime", "duration", "string", _ZERO_TIME),
     MySQLType.STRING: _text("char", 1, "binary", 1, 1, -2),

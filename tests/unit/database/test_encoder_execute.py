@@ -39,7 +39,7 @@ def test_statements_become_messages_in_the_order_of_commits() -> None:
 def test_a_table_may_come_from_the_script_and_from_ddl() -> None:
     encoder = Encoder(URI)
     assert kinds(encoder.execute("create table a (id int primary key); insert into a values (1)")) == [
-        *(("CREATE", "a", None), ("INSERT", "a", "1")),
+        *(("CREATE", "a", None), ("INSERT", "a", "1"))
     ]
     encoder.ddl("alter table test.a add column n int default 4", 460_000_000_000_000_000)
     batch = encoder.execute("update a set n = n + 1", start=460_000_000_262_144_000)

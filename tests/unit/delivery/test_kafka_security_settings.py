@@ -59,12 +59,7 @@ def test_what_librdkafka_cannot_do(sasl: SaslConfig, option: str) -> None:
     assert "hunter2" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("sasl", "warning"),
-    [
-        (SaslConfig(None, "bob", PASSWORD), "no effect without sasl-mechanism"),
-    ],
-)
+@pytest.mark.parametrize(("sasl", "warning"), [(SaslConfig(None, "bob", PASSWORD), "no effect without sasl-mechanism")])
 def test_what_has_no_effect(sasl: SaslConfig, warning: str) -> None:
     with pytest.warns(ConfigWarning, match=warning) as warned:
         security_settings(TlsConfig(), sasl)

@@ -19,7 +19,7 @@ from ticdc_emit.errors import TemporaryFileError
 from ticdc_emit.pipeline.encode.chunks import ChunkKind, ChunkStore, side_chunk
 from ticdc_emit.pipeline.encode.external_sort import SortedRuns
 
-KEYS = pa.array([number.to_bytes(40, "big") for number in range(50_000, 0, -1)], pa.binary())
+KEYS = pa.array([number.to_bytes(40, "big") for number in range(5_000, 0, -1)], pa.binary())
 ROWS = pa.record_batch({"order_key": KEYS})
 
 

@@ -56,11 +56,7 @@ EXCHANGED = "ALTER TABLE `test`.`p` EXCHANGE PARTITION `p0` WITH TABLE `test`.`a
             [EXCHANGED.replace("`p0`", "`hange  partition p0`")],
             [EXCHANGED + " WITHOUT VALIDATION"],
         ),
-        (
-            "create table two.c like a",
-            ["CREATE TABLE `two`.`c` LIKE `a`"],
-            ["CREATE TABLE `two`.`c` LIKE `test`.`a`"],
-        ),
+        ("create table two.c like a", ["CREATE TABLE `two`.`c` LIKE `a`"], ["CREATE TABLE `two`.`c` LIKE `test`.`a`"]),
     ],
 )
 def test_the_text_that_goes_out(query: str, classic: list[str], new: list[str] | None) -> None:

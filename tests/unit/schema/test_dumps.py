@@ -48,10 +48,7 @@ def test_the_files_of_dumpling_one_by_one_and_together() -> None:
     together = dumped(files[0]) + "USE shop;" + dumped(*files[1:])
     catalog = catalog_from_sql(together)
     events = catalog.table("shop", "events")
-    assert shown(events) == (
-        ["id", "made", "kind", "number", "place", "_V$_e_0"],
-        ["g", "part", "e", "near"],
-    )
+    assert shown(events) == (["id", "made", "kind", "number", "place", "_V$_e_0"], ["g", "part", "e", "near"])
     assert events.indexes[-1].columns == ("place",)
     assert [partition.name for partition in events.partitions] == ["p0", "p1"]
     assert catalog.table("shop", "big").is_view

@@ -71,8 +71,7 @@ def test_times_are_shown_as_the_column_has_them_and_names_in_the_quotes_of_the_m
 
 
 @pytest.mark.parametrize(
-    ("column", "null"),
-    [("int", "-2147483648"), ("tinyint unsigned", "0"), ("bigint", "-9223372036854775808")],
+    ("column", "null"), [("int", "-2147483648"), ("tinyint unsigned", "0"), ("bigint", "-9223372036854775808")]
 )
 def test_the_partition_for_null_is_below_the_least_value(column: str, null: str) -> None:
     clause = f"{BY_TENS} null partition"

@@ -81,11 +81,7 @@ def test_comments_spaces_and_case_do_not_matter() -> None:
 
 def test_split_statements() -> None:
     script = "use a; -- x;\n create table t (a int comment ';');; /* ; */ drop table `;`"
-    assert split_statements(script) == [
-        "use a",
-        "-- x;\n create table t (a int comment ';')",
-        "/* ; */ drop table `;`",
-    ]
+    assert split_statements(script) == ["use a", "-- x;\n create table t (a int comment ';')", "/* ; */ drop table `;`"]
 
 
 @pytest.mark.parametrize(

@@ -47,12 +47,7 @@ from ticdc_emit.pipeline.arrange.row_counts import RowCounts
 from ticdc_emit.pipeline.arrange.row_filter import drop_unreplicated, split_and_filter
 from ticdc_emit.pipeline.arrange.row_reader import change_form
 from ticdc_emit.pipeline.arrange.sort_key import TRANSACTION_BYTES, order_keys, order_keys_of, order_of, rank_by_kind
-from ticdc_emit.pipeline.arrange.transactions import (
-    are_ranked_later,
-    key_updates,
-    ranks,
-    with_whole_numbers,
-)
+from ticdc_emit.pipeline.arrange.transactions import are_ranked_later, key_updates, ranks, with_whole_numbers
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 
 _GATHER_ROWS = 64 * 1024

@@ -180,9 +180,7 @@ def with_sparks_metadata(schema: pa.Schema) -> pa.Schema:
         known = {each["name"]: {name: str(value) for name, value in each["metadata"].items()} for each in fields}
     except (KeyError, TypeError, ValueError):  # another writer
         return schema
-    return pa.schema(
-        [field.with_metadata({**known.get(field.name, {}), **(field.metadata or {})}) for field in schema],
-    )
+    return pa.schema([field.with_metadata({**known.get(field.name, {}), **(field.metadata or {})}) for field in schema])
 
 
 def _column(field: pa.Field, table: str, type: str | None) -> SourceColumn:

@@ -16,12 +16,7 @@ from typing import NamedTuple, NoReturn
 from ticdc_emit.errors import ConfigError, DdlError, MissingColumnError, SchemaError, UnsupportedTypeError, shown
 from ticdc_emit.hints import did_you_mean, names
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.columns import (
-    MAX_COMMENT,
-    MAX_NAME,
-    MAX_VARCHAR_BYTES,
-    build_type,
-)
+from ticdc_emit.schema.columns import MAX_COMMENT, MAX_NAME, MAX_VARCHAR_BYTES, build_type
 from ticdc_emit.sql.charsets import max_bytes_per_char
 from ticdc_emit.sql.nodes.statements import CreateTable
 from ticdc_emit.sql.script import parse_ddl

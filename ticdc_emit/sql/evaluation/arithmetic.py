@@ -59,11 +59,7 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value:
     return _integers(operator, to_integer(left), to_integer(right))
 
 
-_CHECKED: Mapping[str, Callable[..., Data]] = {
-    "+": pc.add_checked,
-    "-": pc.subtract_checked,
-    "*": pc.multiply_checked,
-}
+_CHECKED: Mapping[str, Callable[..., Data]] = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 
 
 def _integers(operator: str, left: Data, right: Data) -> Value:

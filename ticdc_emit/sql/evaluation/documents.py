@@ -13,15 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.sql.evaluation.values import (
-    Data,
-    EvaluationError,
-    Kind,
-    NotExactError,
-    Value,
-    map_values,
-    to_text,
-)
+from ticdc_emit.sql.evaluation.values import Data, EvaluationError, Kind, NotExactError, Value, map_values, to_text
 from ticdc_emit.sql.inference.operands import Coercibility
 from ticdc_emit.sql.json_document import content_of, printed
 from ticdc_emit.sql.types import MySQLType

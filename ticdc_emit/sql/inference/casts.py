@@ -173,10 +173,7 @@ def cast(operand: Operand, target: Operand) -> Operand:
     else:
         result = target
     is_text = result.eval is Eval.STRING
-    result = replace(
-        result,
-        coercibility=Coercibility.IMPLICIT if is_text else Coercibility.NUMERIC,
-    )
+    result = replace(result, coercibility=Coercibility.IMPLICIT if is_text else Coercibility.NUMERIC)
     if not operand.is_constant or result.eval is Eval.JSON:
         return result
     always = result.eval in (Eval.STRING, Eval.INT, Eval.REAL) and not operand.is_null

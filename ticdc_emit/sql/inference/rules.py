@@ -31,11 +31,7 @@ from ticdc_emit.sql.inference.operands import (
     with_length,
 )
 from ticdc_emit.sql.nodes.expressions import negated
-from ticdc_emit.sql.types import (
-    TEMPORAL_TYPES,
-    ColumnFlag,
-    MySQLType,
-)
+from ticdc_emit.sql.types import TEMPORAL_TYPES, ColumnFlag, MySQLType
 
 Arguments: TypeAlias = "Sequence[Operand]"
 Rule: TypeAlias = Callable[[Arguments], Operand]

@@ -11,14 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal as Choice
 from typing import NamedTuple, TypeAlias
 
-from ticdc_emit.sql.nodes.base import (
-    WIRE,
-    Node,
-    Style,
-    TableName,
-    joined,
-    special_comment,
-)
+from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment
 from ticdc_emit.sql.nodes.expressions import ColumnName, Constant, DefaultExpression, Literal
 from ticdc_emit.sql.nodes.forms import Clause, Form
 from ticdc_emit.sql.nodes.tables import (

@@ -25,28 +25,11 @@ from ticdc_emit.sql.nodes.alter import (
     PartitionOptions,
     SplitRegions,
 )
-from ticdc_emit.sql.nodes.base import (
-    CURRENT_USER,
-    WIRE,
-    Node,
-    Style,
-    TableName,
-    User,
-    joined,
-    special_comment,
-    string,
-)
+from ticdc_emit.sql.nodes.base import CURRENT_USER, WIRE, Node, Style, TableName, User, joined, special_comment, string
 from ticdc_emit.sql.nodes.expressions import ColumnName
 from ticdc_emit.sql.nodes.forms import Clause, Form
 from ticdc_emit.sql.nodes.queries import Query, TableFactor, Tail, With
-from ticdc_emit.sql.nodes.tables import (
-    ColumnDef,
-    Constraint,
-    Partitioning,
-    TableOption,
-    is_placement,
-    with_ttl_off,
-)
+from ticdc_emit.sql.nodes.tables import ColumnDef, Constraint, Partitioning, TableOption, is_placement, with_ttl_off
 from ticdc_emit.sql.words import quoted
 
 # -- databases ---------------------------------------------------------------------------------------------------------

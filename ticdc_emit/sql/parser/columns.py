@@ -28,12 +28,7 @@ _FLOATS = {
     **dict.fromkeys(("FLOAT", "FLOAT4"), MySQLType.FLOAT),
     **dict.fromkeys(("DOUBLE", "FLOAT8", "REAL"), MySQLType.DOUBLE),
 }
-_SIZES = {
-    "TINY": MySQLType.TINY_BLOB,
-    "": MySQLType.BLOB,
-    "MEDIUM": MySQLType.MEDIUM_BLOB,
-    "LONG": MySQLType.LONG_BLOB,
-}
+_SIZES = {"TINY": MySQLType.TINY_BLOB, "": MySQLType.BLOB, "MEDIUM": MySQLType.MEDIUM_BLOB, "LONG": MySQLType.LONG_BLOB}
 _TEXTS, _BLOBS = ({size + word: kind for size, kind in _SIZES.items()} for word in ("TEXT", "BLOB"))
 _TIMES = {
     "DATETIME": (MySQLType.DATETIME, 19),
