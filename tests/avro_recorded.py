@@ -9,8 +9,6 @@ from typing import Any
 
 from vector_files import content_of, load_vector, readable_names
 
-__all__ = ["Recorded", "recorded", "row_messages"]
-
 
 @dataclass(frozen=True)
 class Recorded:

@@ -8,8 +8,6 @@ from typing import Any
 from ticdc_emit.protocols.avro.decoder import AvroMessage, AvroReader, verify_checksum
 from ticdc_emit.protocols.events import RowEvent
 
-__all__ = ["AvroRow"]
-
 
 class AvroRow:
     """One row change. ``value``: the row after it; ``schema`` and ``fields``: those of the message's value."""

@@ -13,8 +13,6 @@ import traceback
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["SECRETS", "changefeed", "leaks", "shown_error", "shown_object", "sink_uri"]
-
 _PLACES = (
     "userinfo",
     "sasl-password",

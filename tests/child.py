@@ -12,8 +12,6 @@ import pytest
 
 from ticdc_emit.cli.main import main
 
-__all__ = ["Cli", "Shown", "command", "exit_code"]
-
 _ROOT = Path(__file__).parents[1]
 
 

@@ -11,8 +11,6 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-__all__ = ["examples", "load_profile"]
-
 _QUICK = "fixed"
 _SHARE = 8
 _HEALTHY = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -13,8 +13,6 @@ from typing import Any
 
 from ticdc_emit.traffic.generate.tables import Name, SourceTable
 
-__all__ = ["violations"]
-
 Row = dict[str, Any]
 
 

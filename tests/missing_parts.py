@@ -12,8 +12,6 @@ from ticdc_emit.errors import JarsMissingError, MissingDependencyError
 from ticdc_emit.testing.java import find_java
 from ticdc_emit.testing.kraft import locked_jars
 
-__all__ = ["java_and_jars", "missing"]
-
 
 def missing(reason: str) -> NoReturn:
     """End the test that needs a part: ``reason`` says which, and how to install it."""

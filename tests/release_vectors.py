@@ -20,8 +20,6 @@ from pathlib import Path
 from conformance import find_vectors, run_conformance
 from vector_files import VECTORS
 
-__all__ = ["RELEASED", "is_chosen"]
-
 RELEASED = VECTORS.parent / "releases"
 _FIFTH = 5
 _PROTOCOLS = ("debezium", "open-protocol", "avro", "canal-json", "simple", "debezium-avro")

@@ -12,8 +12,6 @@ from typing import Any
 
 from vector_files import content_of, load_vector, readable_names
 
-__all__ = ["RecordedSimple", "simple_messages"]
-
 
 @dataclass(frozen=True)
 class RecordedSimple:

@@ -9,8 +9,6 @@ from typing import Any
 from ticdc_emit.spark import local_session as library_session
 from ticdc_emit.testing.java import java_env
 
-__all__ = ["ON_CONNECT", "local_session"]
-
 ON_CONNECT = os.environ.get("TICDC_EMIT_TEST_CONNECT") == "1"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import tarfile
 from pathlib import Path
 
-__all__ = ["unpack"]
-
 
 def unpack(archive: tarfile.TarFile, folder: Path) -> None:
     """Unpack an archive; the first releases of Python 3.10 and 3.11 know no filter of its members."""

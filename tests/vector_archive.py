@@ -18,8 +18,6 @@ from pathlib import Path
 
 from ticdc_emit import __version__
 
-__all__ = ["write_archive"]
-
 _ROOT = Path(__file__).parents[1]
 _VECTORS = _ROOT / "tests" / "vectors"
 _RUNNER = _ROOT / "tests" / "conformance"

@@ -8,8 +8,6 @@ import json
 from pathlib import Path
 from typing import Any, overload
 
-__all__ = ["RAW_TEXT", "VECTORS", "content_of", "load_vector", "readable_names", "vector_names", "vector_path"]
-
 VECTORS = Path(__file__).parent / "vectors" / "classic"
 RAW_TEXT = "adv_raw_latin1"
 """The case whose latin1 columns hold bytes that are not UTF-8. Avro and Debezium carry them, so readers refuse them."""

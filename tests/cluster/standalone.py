@@ -16,8 +16,6 @@ from ticdc_emit.testing.java import java_env
 from ticdc_emit.testing.kraft import ServerProcess
 from ticdc_emit.testing.running import Running
 
-__all__ = ["StandaloneCluster"]
-
 _HOME = Path(pyspark.__file__).parent
 _KEPT = ("HOME", "PATH", "TMPDIR")
 

@@ -18,8 +18,6 @@ from ticdc_emit.hints import counted
 from .report import COUNTED, Report
 from .run import run_conformance
 
-__all__ = ["main"]
-
 app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
 

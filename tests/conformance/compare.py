@@ -25,20 +25,6 @@ from ticdc_emit.registry.confluent import registration_request
 
 from .vectors import Outcome, Record, Target
 
-__all__ = [
-    "KEPT_FLAGS",
-    "SHARED_SUBJECT",
-    "are_borrowing",
-    "byte_diff",
-    "compare_outcomes",
-    "compare_registration",
-    "compare_targets",
-    "differ_in_flags",
-    "first_difference",
-    "free_runs",
-    "plain_outcome",
-]
-
 _OK = 200
 _STABLE_ROWS = 12  # Go sorts up to this many by insertion, which keeps the order of equal elements
 _BEFORE, _AFTER = 36, 48  # bytes of context around the first difference

@@ -24,8 +24,6 @@ from .compare import first_difference
 from .table_infos import table_info_to_dict
 from .vectors import Case
 
-__all__ = ["CaseHistory"]
-
 
 class CaseHistory:
     """``ddl``: by event index, the event or the exception. ``differences``: the differences from TiDB by event

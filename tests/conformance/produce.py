@@ -56,17 +56,6 @@ from .compare import SHARED_SUBJECT
 from .history import CaseHistory
 from .vectors import DML_KINDS, Case, Outcome, Record, Route, SinkConfig, Target
 
-__all__ = [
-    "CaseChanges",
-    "PlannedChanges",
-    "RouteDispatcher",
-    "VariantEncoder",
-    "load_variant",
-    "packed_outcomes",
-    "refusal",
-    "transaction",
-]
-
 _KINDS = ("delete", "update", "insert")
 
 

@@ -15,9 +15,6 @@ from ticdc_emit.registry.base import SchemaPost
 
 from .vectors import DML_KINDS, Outcome, Record, Target
 
-__all__ = ["COUNTED", "Dump", "LeftOut", "Mismatch", "Report", "Tally"]
-
-
 COUNTED = ("catalog", "registrations", "routes", "verdicts", "texts", "statements")
 """What a report counts beside the events of variants."""
 

@@ -57,8 +57,6 @@ from .vectors import (
     vector_name,
 )
 
-__all__ = ["check_texts", "run_conformance"]
-
 _UNKNOWN = "(unknown protocol)"
 
 

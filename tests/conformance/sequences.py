@@ -54,8 +54,6 @@ from .vectors import (
     vector_name,
 )
 
-__all__ = ["Feed", "Sent", "Sequence", "is_sequence", "read_sequence", "run_sequence"]
-
 
 @dataclass(frozen=True)
 class Sequence:

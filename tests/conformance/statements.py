@@ -23,8 +23,6 @@ from ticdc_emit.schema.catalog import Catalog
 from .report import Mismatch, Report
 from .vectors import read_document, vector_name
 
-__all__ = ["are_statements", "run_statements"]
-
 _Table: TypeAlias = "list[tuple[str | None, ...]]"
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-1[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -39,8 +39,6 @@ from .produce import CaseChanges, PlannedChanges, load_variant, refusal
 from .report import Mismatch, Report
 from .vectors import Case, SinkConfig, read_document
 
-__all__ = ["StorageVariant", "as_recorded", "is_storage", "read_storage_variants", "run_storage"]
-
 _CLEAN_UP = "the times of the clean-up job, which this version does not have"
 _START = datetime.fromisoformat("2024-05-06T07:08:09+00:00")
 

@@ -13,8 +13,6 @@ from typing import Any
 from ticdc_emit.schema.model import Column, Index, TableInfo, sql_type, type_desc
 from ticdc_emit.sql.types import ColumnFlag
 
-__all__ = ["FLAGS", "table_info_to_dict"]
-
 FLAGS = (
     ("unsigned", ColumnFlag.UNSIGNED),
     ("not_null", ColumnFlag.NOT_NULL),

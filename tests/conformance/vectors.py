@@ -27,30 +27,6 @@ from ticdc_emit.config.document import Section
 from ticdc_emit.config.document import read_document as read_changefeed
 from ticdc_emit.errors import ConfigError, TicdcEmitError
 
-__all__ = [
-    "DML_KINDS",
-    "Case",
-    "LeftOutSlots",
-    "Outcome",
-    "Record",
-    "Route",
-    "SinkConfig",
-    "Target",
-    "Variant",
-    "VectorError",
-    "find_vectors",
-    "holds_texts",
-    "is_written",
-    "left_out_of",
-    "read_case",
-    "read_document",
-    "read_lines",
-    "read_variant",
-    "release_of",
-    "sink_protocol",
-    "vector_name",
-]
-
 SUFFIXES = (".json", ".json.gz", ".json.zst", ".jsonl", ".jsonl.gz", ".jsonl.zst")
 TEXT_SUFFIXES = SUFFIXES[3:]
 

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import TypeAlias
 from uuid import uuid4
 
-__all__ = ["Buildah", "Docker", "Engine", "Running", "find_engine"]
-
 ROOT = Path(__file__).parents[2]
 _SUITE = "bookworm"
 _PACKAGES = "ca-certificates,python3,python3-venv"

@@ -18,8 +18,6 @@ from ticdc_emit.testing.addresses import free_ports
 from ticdc_emit.testing.java import short_lived_jvm
 from ticdc_emit.testing.kraft import ServerProcess
 
-__all__ = ["Apicurio", "ServerCertificate", "unpacked"]
-
 _JVM = ("-Xmx384m", *short_lived_jvm())
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from ticdc_emit.testing.java import short_lived_jvm
 
-__all__ = ["can_compile", "connected"]
-
 _PROGRAM = Path(__file__).parent / "connect" / "Convert.java"
 _JVM = ("-Xmx384m", *short_lived_jvm())
 

@@ -14,8 +14,6 @@ from urllib.parse import parse_qs
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-__all__ = ["IdentityProvider"]
-
 _KEY_ID = "test"
 _LIFETIME_S = 300
 

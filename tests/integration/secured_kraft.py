@@ -16,8 +16,6 @@ from oidc import IdentityProvider
 
 from ticdc_emit.testing.kraft import Listener
 
-__all__ = ["PASSWORD", "USER", "Identity", "security"]
-
 USER = "changefeed"
 PASSWORD = 'canary-p@ss/w0rd?&"x'
 """Has what must be escaped in a URI, and in a JAAS file."""

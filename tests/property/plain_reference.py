@@ -13,8 +13,6 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-__all__ = ["escape", "fixed_float", "json_document", "moment_text", "time_text"]
-
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 

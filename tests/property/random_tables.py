@@ -10,8 +10,6 @@ from typing import Any
 from hypothesis import strategies as st
 from plain_reference import json_document, moment_text, time_text
 
-__all__ = ["COMMIT_TS", "KINDS", "Kind", "RandomTable", "identifiers", "quoted_name", "random_tables", "zones"]
-
 COMMIT_TS = 450000000262144000
 
 

@@ -26,8 +26,6 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.replay import SliceReport, backfilled, from_operations, from_validity, replay, versions_of
 from ticdc_emit.tso import tso_from_datetime
 
-__all__ = ["DDL", "SCHEMA", "differences", "expected", "folded", "history", "make_source"]
-
 DAY = dt.datetime(2026, 1, 5, tzinfo=dt.timezone.utc)
 SCHEMA = """
 create table city.rides (

@@ -21,8 +21,6 @@ from ticdc_emit.spark import TicdcSink
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["CASES", "Measured", "large_rows", "many_columns", "many_tables", "one_key"]
-
 _TS = 450_000_000_262_144_000
 _MIB = 1 << 20
 

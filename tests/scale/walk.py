@@ -24,8 +24,6 @@ from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.testing import EmbeddedRegistry
 
-__all__ = ["Walk", "walk"]
-
 _PACKAGE = "ticdc_emit"
 _SCHEMA = "create table test.orders (id bigint primary key, amount decimal(12,2), note varchar(40))"
 _TS = 450_000_000_262_144_000

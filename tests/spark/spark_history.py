@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["FIRST_TSO", "SCHEMA", "tso"]
-
 FIRST_TSO = 450_000_000_262_144_000
 SCHEMA = """
 create table test.account (

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Comparison", "Result", "compared", "results_of_page"]
-
 _MOST_SHOWN = 20
 _PAGE = Path(__file__).parents[3] / "docs/cookbook/index.md"
 _RESULT = re.compile(

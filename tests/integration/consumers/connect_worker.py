@@ -12,8 +12,6 @@ from ticdc_emit.testing.addresses import free_ports
 from ticdc_emit.testing.java import short_lived_jvm
 from ticdc_emit.testing.kraft import ServerProcess
 
-__all__ = ["ConnectWorker", "properties"]
-
 _JVM = ("-Xmx512m", *short_lived_jvm(), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 _MAIN = "org.apache.kafka.connect.cli.ConnectStandalone"
 _READ_TIMEOUT_S = 120.0

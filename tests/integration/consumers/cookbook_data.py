@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ADDED", "COLUMNS", "DATABASE", "KEYS", "TIME_ZONE", "DataSet", "Row", "data_set"]
-
 DATABASE = "shop"
 TIME_ZONE = "Europe/Berlin"
 _FIRST_TSO = 450_000_000_262_144_000

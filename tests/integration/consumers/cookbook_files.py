@@ -18,8 +18,6 @@ from ticdc_emit.delivery import sink_for
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
 from ticdc_emit.traffic import History
 
-__all__ = ["EDGES", "EDGES_BYTES", "checkpoint_in_the_middle", "tables_at", "write_edges", "write_files"]
-
 EDGES: dict[str, Row] = {
     "null": {"word": None, "bytes": None, "huge": None, "exact": None, "day": None, "at": None, "clock": None},
     "empty": {

@@ -13,8 +13,6 @@ from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.traffic import History
 
-__all__ = ["Measured", "Send", "Sent", "sender"]
-
 Measured = Callable[..., None]
 
 

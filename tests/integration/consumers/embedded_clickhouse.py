@@ -9,8 +9,6 @@ from typing import Any
 
 from missing_parts import missing
 
-__all__ = ["ClickHouse"]
-
 _SHOWN = "output_format_json_quote_64bit_integers = 0, output_format_json_quote_decimals = 1"
 
 

@@ -9,8 +9,6 @@ from cookbook_data import ADDED, COLUMNS, KEYS
 from page_blocks import page_block, page_table
 from wire_values import kind_of
 
-__all__ = ["columns_of", "create_table", "flink_type", "shown_columns"]
-
 _WHOLE, _TEXT = "TINYINT to BIGINT, YEAR", "CHAR, VARCHAR, TEXT, JSON"
 _SAFE_DIGITS = 15
 _ROWS = {

@@ -13,8 +13,6 @@ from typing import Any
 
 from ticdc_emit.testing.java import short_lived_jvm
 
-__all__ = ["FLINK", "Change", "FlinkError", "folded", "run_sql", "sql_command", "typed"]
-
 FLINK = Path(__file__).parent / "flink"
 _JVM = ("-Xmx1g", *short_lived_jvm())
 _OPENED = ("java.util", "java.lang", "java.lang.invoke", "java.net", "java.time")

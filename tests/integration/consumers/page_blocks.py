@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from documented import ROOT, blocks_of
 
-__all__ = ["KAFKA", "REGISTRY", "page_block", "page_table"]
-
 KAFKA = "127.0.0.1:9092"
 REGISTRY = "http://127.0.0.1:8081"
 """What the pages call Kafka and the schema registry: the addresses of ``ticdc-emit serve``."""

@@ -14,8 +14,6 @@ from typing import Any
 from ticdc_emit.testing.addresses import free_ports
 from ticdc_emit.testing.kraft import ServerProcess
 
-__all__ = ["Postgres", "find_postgres"]
-
 _DEBIAN = Path("/usr/lib/postgresql")
 _USER = "postgres"  # as which packages run the server; it refuses to run as root
 _UNSAFE_AND_FAST = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")

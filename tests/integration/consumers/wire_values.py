@@ -16,8 +16,6 @@ from zoneinfo import ZoneInfo
 
 from cookbook_data import ADDED, COLUMNS, TIME_ZONE
 
-__all__ = ["Shape", "avro", "canal", "debezium", "debezium_avro", "kind_of", "open_protocol", "shaped", "stored_csv"]
-
 Shape = Callable[[str, str], Any]
 
 _WHOLE = ("tinyint", "int", "bigint", "year")

@@ -18,8 +18,6 @@ from ticdc_emit.columnar.values import Rendering, accept, json_content
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
-__all__ = ["COLUMNS", "SAMPLES", "Sample", "column", "over_garbage", "shown"]
-
 UNSIGNED, NOT_NULL = ColumnFlag.UNSIGNED, ColumnFlag.NOT_NULL
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["LISTED", "MAKERS"]
-
 _DOCUMENT = (Path(__file__).parents[3] / "docs" / "types.md").read_text()
 
 

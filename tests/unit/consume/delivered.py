@@ -13,20 +13,6 @@ from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.delivery_order import interleave
 
-__all__ = [
-    "HISTORY",
-    "LARGE",
-    "PLAIN",
-    "ROWS_ONLY",
-    "by_place",
-    "config_of",
-    "consumer_of",
-    "interleaved",
-    "messages_of",
-    "redelivered",
-    "ts",
-]
-
 _START = 450000000262144000
 _SECOND = 1000 << 18
 ZONE = "America/New_York"

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["FORM", "RULES", "in_bucket"]
-
 RULES = {
     "sink": {
         "dispatchers": [

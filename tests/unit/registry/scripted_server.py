@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
 
-__all__ = ["DROP", "HANG", "PROBED", "Request", "ScriptedServer", "answer", "slowly"]
-
 DROP = b""
 HANG = b"hang"
 

@@ -11,8 +11,6 @@ from test_ddl_properties import COLUMNS, TEXTS, create, quoted
 from ticdc_emit.sql.lexer import scan, sql_mode_of
 from ticdc_emit.sql.words import CALL_WORDS, RESERVED_WORDS, UNRESERVED_WORDS
 
-__all__ = ["EXPRESSIONS", "noisy", "statements", "table_scripts"]
-
 Text = st.SearchStrategy[str]
 
 # -- expressions over the columns of FIXED -------------------------------------------------------------------------
