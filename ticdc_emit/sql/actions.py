@@ -1,9 +1,7 @@
 """TiDB's DDL actions: one row of facts for each (:data:`ACTIONS`).
 
-Rule sources: pingcap/tidb ``pkg/meta/model/job.go`` (``ActionType`` and ``ActionMap``); of pingcap/tiflow
-``pkg/filter/filter.go`` and ``pkg/filter/utils.go`` (what is replicated, the names of ``ignore-event``),
-``pkg/sink/codec/canal/canal_entry.go`` (convertDdlEventType), ``pkg/sink/codec/simple/message.go`` (getDDLType) and
-``pkg/sink/codec/debezium``.
+Rule sources: pingcap/tidb ``pkg/meta/model/job.go``; pingcap/tiflow ``pkg/filter/{filter,utils}.go``,
+``pkg/sink/codec/canal/canal_entry.go``, ``pkg/sink/codec/simple/message.go`` (getDDLType), ``pkg/sink/codec/debezium``.
 """
 
 from __future__ import annotations
@@ -12,10 +10,8 @@ from typing import NamedTuple
 
 
 class ActionFacts(NamedTuple):
-    """The facts of one action.
-
-    ``code``: TiDB's number. ``event``: its name in ``ignore-event``, "" if TiCDC does not replicate it. ``kind``: its
-    kind in Canal-JSON and Simple, ``debezium``: in Debezium, which sends no message for "".
+    """``code``: TiDB's number. ``event``: the name in ``ignore-event``, "" if TiCDC does not replicate it. ``kind``:
+    that of Canal-JSON and Simple. ``debezium``: that of Debezium, which sends no message for "".
     """
 
     code: int

@@ -1,8 +1,7 @@
-"""An expression as calls: the tree on which types are inferred and values are computed.
+"""An expression as calls, on which types are inferred and values are computed.
 
-In: a statement's syntax tree, or text. Out: columns, constants, CASTs, COLLATEs and calls of functions. An operator is
-the call of a function too, and so are BETWEEN and CASE; NOT IN is made of others. Rule source: pingcap/tidb
-``pkg/planner/core/expression_rewriter.go``.
+Out: columns, constants, CASTs, COLLATEs and calls; operators, BETWEEN and CASE are calls too, NOT IN is made of others.
+Rule source: pingcap/tidb ``pkg/planner/core/expression_rewriter.go``.
 """
 
 from __future__ import annotations
@@ -68,8 +67,6 @@ class Cast:
 
 @dataclass(frozen=True)
 class Collated:
-    """``operand COLLATE collation``."""
-
     operand: CallTree
     collation: str
 
@@ -128,10 +125,7 @@ _NOT_HERE: Mapping[type, str] = {
 
 @lru_cache(maxsize=256)
 def parse_call_tree(text: str) -> CallTree:
-    """Parse an expression; ``DdlError`` if TiDB cannot parse it, or if it is not allowed here.
-
-    Keep the text and not the tree: a chain of operators is too deep to be pickled.
-    """
+    """Parse an expression; ``DdlError`` if it cannot be. Keep the text: a chain is too deep a tree to be pickled."""
     return call_tree(parse_expression(text))
 
 
@@ -275,7 +269,6 @@ def _(node: expressions.DateArithmetic) -> CallTree:
 
 @call_tree.register(expressions.KeywordCall)
 def _(node: expressions.KeywordCall) -> CallTree:
-    """``pieces`` are the operands and the words between them."""
     name, pieces = node.name.lower(), node.pieces
     if name == "trim":
         return _trim(pieces)

@@ -1,7 +1,6 @@
 """Character sets and collations of TiDB: their canonical names, defaults, and which pair a definition results in.
 
-Rule source: pingcap/tidb ``pkg/parser/charset/charset.go`` (``collations``, ``GetCollationByName``). TiDB's parser
-knows more collations, of which TiDB makes no table.
+Rule source: pingcap/tidb ``pkg/parser/charset/charset.go``; collations of which TiDB makes no table are left out.
 """
 
 from __future__ import annotations
@@ -59,7 +58,6 @@ def charset_of_collation(collation: str) -> str:
 
 
 def max_bytes_per_char(charset: str) -> int:
-    """Return the length in bytes of the charset's longest character."""
     return _CHARSETS[charset_name(charset)][1]
 
 
@@ -69,10 +67,9 @@ def python_codec(charset: str) -> str:
 
 
 def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[str, str]:
-    """Return the (charset, collation) that result from an explicit pair and the levels it inherits from.
+    """Return the (charset, collation) of an explicit pair and the levels it inherits from, where "" is not given.
 
-    Either or both may be empty at each level; a collation alone implies its charset, a charset alone its default
-    collation. ``SchemaError`` for an unknown name or a collation of another charset.
+    A collation alone implies its charset, a charset alone its default collation. Raises ``SchemaError``.
     """
     for level_charset, level_collation in ((charset, collation), *inherited):
         if level_collation:
@@ -91,9 +88,6 @@ def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[
 
 
 def collation_key(text: str, collation: str) -> str:
-    """Return a key that is equal for labels that are equal in the collation (case folding, PAD SPACE).
-
-    Accents are not folded: a label that differs only by accent is matched exactly or not at all.
-    """
+    """Return a key that is equal for equal labels: case and, in PAD SPACE, blanks at the end do not count."""
     padded = text if collation in _NO_PAD else text.rstrip(" ")
     return padded.upper() if collation.endswith("_ci") else padded

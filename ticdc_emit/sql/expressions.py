@@ -1,8 +1,4 @@
-"""The type and the value of an expression.
-
-In: its tree of calls, and the types or values of columns. Out: an :class:`Operand` (:func:`type_of`), or a
-:class:`Value` over Arrow (:func:`evaluate`). ``functions.py`` has the type and the kernel of each function; here are
-columns, literals, CAST and COLLATE.
+"""The type (:func:`type_of`) and the value over Arrow (:func:`evaluate`) of a tree of calls.
 
 Debezium and Simple messages contain the hidden columns of expression indexes, so an unknown type is a ``DdlError``,
 never a guess. Existing engines do not have MySQL's rules: in DuckDB ``'a '`` and ``'a'`` differ and comparing text with
@@ -54,10 +50,7 @@ _UNICODE = ("utf8mb4", "utf8", "ascii", "binary")
 
 
 def evaluate(node: CallTree, column: Callable[[Reference], Value]) -> Value:
-    """Return the value of an expression; ``column`` returns the values of columns.
-
-    Raises :class:`NotExactError` if it cannot be evaluated exactly, :class:`EvaluationError` if TiDB fails.
-    """
+    """Return the value of an expression. Raises :class:`NotExactError` and :class:`EvaluationError`."""
     chain = []
     while isinstance(node, Call) and len(node.arguments) == 2 and isinstance(node.arguments[0], Call):
         chain.append((kernel_of(node), node.arguments[1]))  # a chain of operators is as deep as it is long
@@ -87,7 +80,6 @@ def _value(node: CallTree, column: Callable[[Reference], Value]) -> Value:
 
 
 def _bounded(arguments: Iterable[Value]) -> list[Value]:
-    """Return arguments as long as they do not take too much memory together."""
     values, total = list[Value](), 0
     for value in arguments:
         values.append(value)
@@ -144,10 +136,7 @@ _NOT_IN_ARRAYS = frozenset({MySQLType.YEAR, MySQLType.JSON, MySQLType.FLOAT, MyS
 
 
 def type_of(node: CallTree, column: Callable[[str], Operand]) -> Operand:
-    """Return the type of an expression; ``column`` has the types of columns by name.
-
-    Raises ``DdlError`` if TiDB refuses it, or if its type is not known.
-    """
+    """Return the type of an expression; ``DdlError`` if TiDB refuses it, or if its type is not known."""
     chain = []
     while isinstance(node, Call) and node.arguments and isinstance(node.arguments[0], Call):
         chain.append(node)  # a chain of operators is as deep as it is long

@@ -1,9 +1,8 @@
 """The functions and operators of expressions, one row each: the type of the result, and the kernel that computes it.
 
-A type is a :class:`Signature`, if it follows from the arguments (a letter each), the length and other differences from
-the default, else a rule of its own (``inference/``). A kernel (``evaluation/``) takes the arguments as :class:`Value`;
-a row without one has a type, but is not evaluated. Rule source: pingcap/tidb ``pkg/expression/builtin.go`` (``funcs``)
-and ``builtin_*.go``.
+A type is a :class:`Signature` (a letter for each argument), else a rule of its own (``inference/``). A row without a
+kernel (``evaluation/``) is not evaluated. Rule source: pingcap/tidb ``pkg/expression/builtin.go`` (``funcs``) and
+``builtin_*.go``.
 """
 
 from __future__ import annotations
@@ -25,9 +24,7 @@ Kernel: TypeAlias = Callable[..., Value]
 
 
 class Function(NamedTuple):
-    """``type``: from the types of the arguments to that of the result. ``kernel``: from their values to that of the
-    result; its parameters say how many arguments it takes. ``None``: the type is not known, the function not evaluated.
-    """
+    """``type``: ``None`` if it is not known. ``kernel``: its parameters say how many arguments it takes."""
 
     type: Rule | None
     kernel: Kernel | None = None

@@ -1,7 +1,6 @@
 """JSON from elsewhere, with its depth bounded before anything walks through it.
 
-In: a text. Out: what it holds, or ``ValueError``. A parser stands a thousand levels, but what later compares, copies or
-prints its result may not, and how many it stands depends on how deep the caller itself is.
+A parser stands a thousand levels, but what later compares or prints its result may not: that depends on the caller.
 """
 
 from __future__ import annotations
@@ -37,5 +36,4 @@ def check_depth(content: object, text: bytes) -> None:
 
 
 def too_deep() -> ValueError:
-    """Return the error of a text that is nested too deeply."""
     return ValueError(f"it is nested more than {DEEPEST} levels deep")

@@ -1,8 +1,7 @@
-"""A JSON document as TiDB prints it.
+"""A JSON document as TiDB prints it; ``columnar/json_text.py`` does it for whole columns.
 
-In: a JSON text. Out: TiDB's (semantics 2.0.3): ``", "`` and ``": "`` between items, object keys sorted bytewise, the
-last of equal keys, and doubles in one of two forms (:data:`Doubles`). ``columnar/json_text.py`` does it for whole
-columns. Rule source for doubles: pingcap/tidb ``pkg/types/json_binary.go`` (marshalFloat64To).
+``", "`` and ``": "`` between items, object keys sorted bytewise, the last of equal keys, and doubles in one of two
+forms (:data:`Doubles`). Rule source for doubles: pingcap/tidb ``pkg/types/json_binary.go`` (marshalFloat64To).
 """
 
 from __future__ import annotations
@@ -28,9 +27,7 @@ as Go's encoding/json: ``10``, and an exponent, with its sign, from 1e21 and bel
 
 
 def normalise(text: str, doubles: Doubles = "new") -> str:
-    """Return one JSON document as TiDB prints it; raise ``ValueError`` if it is not JSON (NaN and Infinity
-    included).
-    """
+    """Return one JSON document as TiDB prints it; ``ValueError`` if it is not JSON, as NaN and Infinity."""
     try:
         whole = _integer if doubles == "new" else _old_integer
         content = json.loads(text, parse_constant=_refuse, parse_int=whole, parse_float=_double)
@@ -51,7 +48,6 @@ def content_of(text: str) -> Any:
 
 
 def printed(value: Any, doubles: Doubles = "new") -> str:
-    """Return the text of a document's content, or of a part of it."""
     if isinstance(value, _Digits):
         return value
     if isinstance(value, str):

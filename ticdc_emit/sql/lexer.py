@@ -1,7 +1,6 @@
 """SQL text to tokens, under an SQL mode. Comments with code are read: ``/*! */``, and ``/*T! */`` of a known feature.
 
-Also the values of quoted strings and names, of hex and bit literals, and the SQL modes by name. Rule source:
-pingcap/tidb ``pkg/parser/lexer.go`` (``scanString``, ``handleEscape``), ``pkg/parser/mysql/const.go`` (SQL modes).
+Rule source: pingcap/tidb ``pkg/parser/lexer.go``, ``pkg/parser/mysql/const.go`` (SQL modes).
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ def decode_quoted(raw: str, *, escapes: bool = True) -> str:
 
 
 def decode_hex(digits: str) -> bytes:
-    """Return the bytes of ``x'..'`` or ``0x..``; an odd number of digits gets a leading zero."""
     return bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits)
 
 
@@ -41,7 +39,6 @@ class JobText(bytes):
 
     @classmethod
     def found_in(cls, raw: bytes) -> bytes:
-        """Return the bytes of a hex literal, as a :class:`JobText` if they are one."""
         try:
             return cls(raw) if re.search("[\0-\x1f\x7f-\x9f]", raw.decode()) else raw
         except UnicodeDecodeError:
@@ -49,7 +46,6 @@ class JobText(bytes):
 
 
 def decode_bits(digits: str) -> bytes:
-    """Return the bytes of ``b'..'`` or ``0b..``, as few as hold all digits."""
     return int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big")
 
 
@@ -166,8 +162,7 @@ _TOKEN = r"""
 class Token(NamedTuple):
     """``text``: a word in upper case or a symbol, "" for the rest; ``value``: a name or literal without its quotes.
 
-    A ``call`` is a function's name followed by its parenthesis; a word next to a dot is a ``name``, never a keyword,
-    even if the dot ends a number.
+    A ``call`` is a name before a parenthesis; a word next to a dot is a ``name``, even if the dot ends a number.
     """
 
     kind: str
@@ -189,8 +184,7 @@ def _pattern(*, backslash: bool) -> re.Pattern[str]:
 def scan(sql: str, mode: SqlMode, subject: str = "DDL", *, joins_rows: bool = False) -> list[Token]:
     """Return all tokens; ``DdlError`` with ``position`` for a string or comment that never ends, or a stray sign.
 
-    ``joins_rows``: rows of literals after VALUES, ``(1, 'a'), (2, NULL)``, are one token of the kind ``rows`` as long
-    as they have the same number of values.
+    ``joins_rows``: rows of literals after VALUES that have the same number of values are one token ``rows``.
     """
     return _Scanner(sql, mode, subject, joins_rows=joins_rows).tokens()
 
@@ -214,7 +208,6 @@ def _literal_pattern(*, backslash: bool) -> re.Pattern[str]:
 
 
 def literal_columns(rows: str, mode: SqlMode) -> tuple[list[str], ...]:
-    """Return the literals of a ``rows`` token by column."""
     backslash = not mode.no_backslash_escapes
     first = _row_pattern("*", backslash=backslash).match(rows)
     assert first is not None
@@ -224,7 +217,6 @@ def literal_columns(rows: str, mode: SqlMode) -> tuple[list[str], ...]:
 
 
 def literal_content(literal: str, mode: SqlMode) -> str | int | Decimal | float | bytes | bool | None:
-    """Return the content of a literal of a ``rows`` token."""
     if literal[0] == "'":
         return decode_quoted(literal, escapes=not mode.no_backslash_escapes)
     if literal[-1] == "'" or literal[1:2] in ("x", "X"):

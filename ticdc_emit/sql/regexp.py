@@ -1,8 +1,6 @@
-r"""Go's regular expressions, matched by RE2, the C++ library that Go's ``regexp`` is a translation of.
+r"""Go's regular expressions, matched in linear time by RE2, of which Go's ``regexp`` is a translation (extra ``re2``).
 
-In: a pattern of a filter or of SQL's ``REGEXP``. Out: an object that searches texts in linear time, or Go's message for
-a pattern that Go refuses. The package ``google-re2`` is the extra ``re2``. RE2 and Go accept the same syntax but for
-``\C``, which Go lacks; their Unicode tables may differ in letters of the newest versions of Unicode.
+RE2 and Go accept the same syntax but for ``\C``, which Go lacks; their Unicode tables may differ in the newest letters.
 """
 
 from __future__ import annotations
@@ -44,22 +42,15 @@ class GoRegexpError(ValueError):
 
 @dataclass(frozen=True)
 class GoRegexp:
-    """A pattern that compiles without error; each process compiles it again."""
-
     pattern: str
     ignore_case: bool = False
 
     def search(self, text: str) -> bool:
-        """Return whether there is a match in ``text``."""
         return _compiled(self.pattern, self.ignore_case).search(text) is not None
 
 
 def compile_regexp(pattern: str, *, ignore_case: bool = False) -> GoRegexp:
-    """Check a Go pattern; ``ignore_case`` as if ``(?i)`` were before it.
-
-    Raises :class:`GoRegexpError` for one that Go refuses, :class:`~ticdc_emit.errors.MissingDependencyError` without
-    the extra ``re2``.
-    """
+    """Check a Go pattern. Raises :class:`GoRegexpError`; ``MissingDependencyError`` without the extra ``re2``."""
     _compiled(pattern, ignore_case)
     return GoRegexp(pattern, ignore_case)
 

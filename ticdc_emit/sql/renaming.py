@@ -1,10 +1,8 @@
 """Other names for the tables of a statement: in its definitions, references and queries.
 
-In: a syntax tree, the current database, and the new names. Out: the tree with them, every table with its database; the
-same tree if no name changes. In CREATE VIEW, a column or ``*`` may have its table before it: :func:`with_targets`
-changes that name if the database is written too, :func:`with_targets_in_scopes` wherever it means a table.
-
-Rule source: ``pkg/routing/ddl_query_rewriter.go`` of pingcap/ticdc, before and after C#6259.
+Out: the tree with them, every table with its database; the same tree if no name changes. In CREATE VIEW,
+:func:`with_targets` changes a table before a column if its database is written too, :func:`with_targets_in_scopes`
+wherever it means a table. Rule source: pingcap/ticdc ``pkg/routing/ddl_query_rewriter.go``, before and after C#6259.
 """
 
 from __future__ import annotations
@@ -87,10 +85,8 @@ def _with_qualifier(node: object, target: Target) -> object:
 
 @dataclass(frozen=True)
 class _Scope:
-    """What the names before columns mean in a query, and in those around it.
-
-    ``tables``: the new name of each table of FROM without an alias, by its name in lower case, with and without its
-    database; ``None`` for a name that means something else, or two tables. ``common``: the names of WITH.
+    """``tables``: the new name of each table of FROM without an alias, by its name in lower case, with and without its
+    database; ``None`` for another meaning, or two tables. ``common``: the names of WITH.
     """
 
     tables: Mapping[Name, Name | None]
@@ -98,7 +94,6 @@ class _Scope:
     outer: _Scope | None = None
 
     def meaning(self, schema: str, name: str) -> Name | None:
-        """Return the new name of the table that stands before a column, if it is one of FROM."""
         key = (to_lower(schema), to_lower(name))
         scope: _Scope | None = self
         while scope is not None:

@@ -1,8 +1,6 @@
-"""Split scripts into statements like the ``mysql`` client. In: a file's text. Out: its statements with their positions.
+"""Split scripts into statements like the ``mysql`` client, with its ``DELIMITER`` lines.
 
-``DELIMITER`` lines, which mysqldump writes around triggers and routines, take effect. :func:`schema_statements` skips
-everything in dumps that is not schema. Rule source: MySQL's ``client/mysql.cc`` (``add_line``), and the files of
-mysqldump and Dumpling.
+Rule source: MySQL's ``client/mysql.cc`` (``add_line``), and the files of mysqldump and Dumpling.
 """
 
 from __future__ import annotations
@@ -60,9 +58,7 @@ _SHOWN = 60
 
 
 class ScriptStatement(NamedTuple):
-    """``start``: the offset of the text in the script; ``word``: its first word in upper case; ``first``: the offset of
-    that word.
-    """
+    """``start``: the offset of the text in the script. ``word``: its first word in upper case, at ``first``."""
 
     text: str
     start: int
@@ -71,11 +67,10 @@ class ScriptStatement(NamedTuple):
 
     @property
     def is_schema(self) -> bool:
-        """Whether it may concern schemas. Raises what :meth:`without_effect` does."""
         return self.word not in _OF_ROWS_AND_SESSIONS and not self.without_effect()
 
     def without_effect(self) -> str:
-        """Return what kind of statement it is, such as CREATE TRIGGER, if it changes neither rows nor tables, else "".
+        """Return the kind of statement, such as CREATE TRIGGER, if it changes neither rows nor tables, else "".
 
         Raises ``DdlError`` for a trigger or routine with a body and no DELIMITER around it, and for SOURCE.
         """
@@ -107,9 +102,9 @@ def _pieces(delimiter: str, *, escapes: bool) -> re.Pattern[str]:
 
 
 def script_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStatement]:
-    """Yield the statements of a script, comments before them included; empty ones are dropped.
+    """Yield the statements that are not empty, with the comments before them.
 
-    Raises ``DdlError`` with ``position`` and ``place`` for a string or comment that never ends.
+    Raises ``DdlError`` with ``position`` and ``place``.
     """
     check_text(script)
     escapes = not sql_mode_of(sql_mode).no_backslash_escapes
@@ -157,10 +152,7 @@ def _end(script: str, position: int, pieces: re.Pattern[str]) -> tuple[int, int]
 
 
 def schema_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStatement]:
-    """Yield the statements that may concern schemas, without SET, rows, triggers, routines, events and users.
-
-    Raises what :meth:`ScriptStatement.without_effect` does.
-    """
+    """Yield the statements that may concern schemas, without SET, rows, triggers, routines, events and users."""
     return (statement for statement in script_statements(script, sql_mode) if statement.is_schema)
 
 
@@ -214,10 +206,9 @@ def refuse_path(schema: object) -> None:
 def parse_ddl(
     sql: str, sql_mode: str = "", charset: str = "utf8mb4", *, of_job: bool = False
 ) -> Statement | OtherStatement:
-    """Parse one DDL statement (a trailing semicolon is fine) that the catalog can run, or several CREATE TABLE.
+    """Parse one DDL statement that the catalog can run, or several CREATE TABLE; ``DdlError`` with ``position``.
 
-    ``of_job``: TiDB wrote the text (:class:`~ticdc_emit.sql.lexer.JobText`). Raises ``DdlError`` with ``statement`` and
-    ``position`` (offset in characters) if it cannot be parsed.
+    ``of_job``: TiDB wrote the text (:class:`~ticdc_emit.sql.lexer.JobText`).
     """
     mode = replace(sql_mode_of(sql_mode), of_job=of_job)
     try:
@@ -235,10 +226,9 @@ def parse_ddl(
 
 
 def parse_change(sql: str, sql_mode: str = "", *, joins_rows: bool = False) -> ChangeStatement:
-    """Parse one statement that is not DDL: INSERT, UPDATE, COMMIT, SET ... (a trailing semicolon is fine).
+    """Parse one statement that is not DDL: INSERT, COMMIT, SET ...; ``DdlError`` with ``position``.
 
     ``joins_rows``: an INSERT has its rows of literals as :class:`~ticdc_emit.sql.nodes.statements.LiteralRows`.
-    Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it cannot be parsed.
     """
     mode = sql_mode_of(sql_mode)
     found = list(_split(sql, sql_mode, joins_rows=joins_rows))
@@ -253,7 +243,6 @@ def parse_change(sql: str, sql_mode: str = "", *, joins_rows: bool = False) -> C
 
 
 def parse_expression(text: str) -> Node:
-    """Parse a single expression; ``DdlError`` if TiDB cannot parse it."""
     check_text(text)
     mode = sql_mode_of("")
     try:

@@ -1,8 +1,7 @@
 """MySQL column types and column flags: their numbers, and one row of facts for each type (:data:`TYPES`).
 
-What depends on more than the type (a length, a sign, an option) is in the formats. Rule sources: pingcap/tidb
-``pkg/parser/mysql/type.go`` (numbers), ``pkg/parser/types`` (names), ``pkg/parser/mysql/util.go`` (lengths);
-``pkg/sink/codec`` of pingcap/tiflow (ids of the formats).
+Rule sources: pingcap/tidb ``pkg/parser/mysql/{type,util}.go`` (numbers, lengths), ``pkg/parser/types`` (names);
+pingcap/tiflow ``pkg/sink/codec`` (ids of the formats).
 """
 
 from __future__ import annotations
@@ -95,7 +94,6 @@ def full_year(digits: int) -> int:
 
 
 def integer_range(kind: MySQLType, *, unsigned: bool) -> tuple[int, int]:
-    """Return the least and greatest value that an integer type holds."""
     bits = INTEGER_BITS[kind]
     return (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
 
@@ -106,15 +104,12 @@ AvroType: TypeAlias = Literal["int", "long", "float", "double", "bytes", "string
 
 
 class TypeFacts(NamedTuple):
-    """The facts of one type.
-
-    ``name``: in DDL, lower case; ``binary_name``: its name with the character set ``binary``. ``length``, ``decimals``:
-    those that TiDB fills in if the DDL has none. ``canal``: the code of ``java.sql.Types`` in Canal-JSON. ``jdbc``,
-    ``binary_jdbc``: those in Debezium. ``connect``: the Kafka Connect type, ``connect_name`` its meaning, which is of
-    version 1. ``avro``: the type in Avro messages, ``None`` for one that no row change carries; ``avro_name``: its
-    ``tidb_type`` there, "" if the character set decides. ``eval``: TiDB's evaluation type. ``arrow``: the Arrow type
-    whose values are native ones, "" if it depends on the column. ``zero``: what a new NOT NULL column has in existing
-    rows, without a fraction; ``None`` if the column decides, or only TiDB knows it.
+    """``name``: in DDL; ``binary_name``: with the character set ``binary``. ``length``, ``decimals``: what TiDB fills
+    in. ``canal``: the code of ``java.sql.Types`` in Canal-JSON; ``jdbc``, ``binary_jdbc``: in Debezium. ``connect``:
+    the Kafka Connect type, ``connect_name`` its meaning, of version 1. ``avro``: ``None`` for one that no row change
+    carries; ``avro_name``: its ``tidb_type``, "" if the character set decides. ``eval``: TiDB's evaluation type.
+    ``arrow``: the Arrow type of native values, "" if it depends on the column. ``zero``: what a new NOT NULL column has
+    in existing rows, without a fraction; ``None`` if the column decides, or only TiDB knows it.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """TiDB's words: reserved ones, those that are names too, and functions with a grammar; how names are quoted and folded.
 
-Rule source: pingcap/tidb ``pkg/parser/keywords.go`` and ``pkg/parser/misc.go`` (``tokenMap``, ``btFuncTokenMap``).
+Rule source: pingcap/tidb ``pkg/parser/keywords.go`` and ``pkg/parser/misc.go``.
 """
 
 from __future__ import annotations
@@ -106,13 +106,9 @@ def string_literal(text: str) -> str:
 
 
 def to_lower(name: str) -> str:
-    """Return a name in lower case as in Go: each character becomes exactly one character."""
     return name.lower() if name.isascii() else "".join(char.lower()[0] for char in name)
 
 
 def keyword(word: str) -> str:
-    """Return a word in upper case if it can be a keyword. A word with non-ASCII letters is a name and stays as it is.
-
-    Python's ``upper`` turns a dotless i into I and a long s into S; TiDB folds ASCII only.
-    """
+    """Return a word in upper case if it can be a keyword; TiDB folds ASCII only, other words stay as they are."""
     return word.upper() if word.isascii() else word

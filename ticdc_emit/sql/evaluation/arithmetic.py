@@ -1,9 +1,7 @@
-"""Arithmetic and casts to numbers: range-checked integers, exact decimals, floats.
+"""Arithmetic and casts to numbers, in the types that TiDB computes in; NULL for a division by zero.
 
-In: values that TiDB reads as numbers. Out: numbers of the type that TiDB computes them in; NULL for a division by zero,
-:class:`EvaluationError` for a result out of range. Rule source: pingcap/tidb
-``pkg/expression/{builtin_arithmetic,builtin_math,builtin_op,builtin_cast}.go``, ``pkg/types/mydecimal.go`` (a quotient
-has a multiple of nine digits).
+Rule source: pingcap/tidb ``pkg/expression/{builtin_arithmetic,builtin_math,builtin_op,builtin_cast}.go``,
+``pkg/types/mydecimal.go`` (a quotient has a multiple of nine digits).
 """
 
 from __future__ import annotations
@@ -48,7 +46,6 @@ _INT64, _UINT64 = (-(1 << 63), (1 << 63) - 1), (0, (1 << 64) - 1)
 
 @null_for_null
 def arithmetic(operator: str, left: Value, right: Value) -> Value:
-    """Return ``left operator right`` for + - * / div mod."""
     kinds = {left.kind, right.kind}
     if kinds & {Kind.DATETIME, Kind.DURATION}:
         raise NotExactError("arithmetic with a date or time")
@@ -226,7 +223,6 @@ _BITWISE: Mapping[str, Callable[[int, int], int]] = {
 
 @null_for_null
 def bitwise(operator: str, left: Value, right: Value) -> Value:
-    """Return ``left operator right`` for & | ^ << >>: unsigned numbers of 64 bits."""
     mask, compute = _UINT64[1], _BITWISE[operator]
 
     def of(one: int, other: int) -> int:
@@ -240,7 +236,6 @@ def bitwise(operator: str, left: Value, right: Value) -> Value:
 
 @null_for_null
 def negate(value: Value) -> Value:
-    """Return ``-value``."""
     if value.kind in (Kind.REAL, Kind.DECIMAL):
         return Value(value.kind, pc.negate(value.data))
     if value.kind is Kind.TEXT:
@@ -253,7 +248,6 @@ def negate(value: Value) -> Value:
 
 @null_for_null
 def absolute(value: Value) -> Value:
-    """Return ABS(value)."""
     if value.kind in (Kind.REAL, Kind.DECIMAL):
         return Value(value.kind, pc.abs(value.data))
     if value.kind is Kind.TEXT:
@@ -269,12 +263,10 @@ def _checked_integer(compute: Callable[[Data], Data], data: Data) -> Value:
 
 
 def ceil(value: Value) -> Value:
-    """Return CEIL of an integer, or of a float as a float."""
     return _round("CEIL", pc.ceil, value)
 
 
 def floor(value: Value) -> Value:
-    """Return FLOOR of an integer, or of a float as a float."""
     return _round("FLOOR", pc.floor, value)
 
 
@@ -306,7 +298,6 @@ def round_number(value: Value, digits: Value | None = None) -> Value:
 
 @null_for_null
 def truncate(value: Value, digits: Value) -> Value:
-    """Return TRUNCATE(value, digits)."""
     wanted = _constant_digits("TRUNCATE", digits)
     if value.kind is Kind.INT and wanted >= 0:
         return value
@@ -331,7 +322,6 @@ def _rescaled(data: Data, scale: int, rounding: str) -> Value:
 
 @null_for_null
 def sign(value: Value) -> Value:
-    """Return SIGN(value)."""
     numbers = value.data if value.kind is Kind.DECIMAL else to_real(value)
     return Value(Kind.INT, map_values(lambda number: (number > 0) - (number < 0), pa.int64(), numbers))
 
@@ -340,7 +330,6 @@ def sign(value: Value) -> Value:
 
 
 def cast_integer(value: Value, unsigned: bool) -> Value:
-    """Return CAST(value AS SIGNED) or AS UNSIGNED."""
     low, high = _UINT64 if unsigned else _INT64
     kind = pa.uint64() if unsigned else pa.int64()
 
@@ -377,7 +366,6 @@ def cast_integer(value: Value, unsigned: bool) -> Value:
 
 
 def cast_decimal(value: Value, digits: int, scale: int) -> Value:
-    """Return CAST(value AS DECIMAL(digits, scale)) of an integer, a decimal or a text."""
     is_text = value.kind is Kind.TEXT and not value.is_binary and not value.is_literal
     if value.kind not in (Kind.INT, Kind.DECIMAL) and not is_text:
         raise NotExactError(f"CAST of {value.kind.value} as a decimal")

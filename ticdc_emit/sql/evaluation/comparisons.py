@@ -1,11 +1,8 @@
 """Comparisons, LIKE and REGEXP, truth values, and choices by them.
 
-In: values of any kinds. Out: truth values, NULL where TiDB has it, or the values that are chosen. Two values are
-compared in the type that TiDB compares them in; texts by the keys of their collation. ``_bin`` collations ignore
-trailing blanks. Case-insensitive ones fold ASCII letters; other letters with a case or an accent need TiDB's weight
-tables, and raise an :class:`EvaluationError` that names them.
-
-Rule source: pingcap/tidb ``pkg/expression/builtin_{compare,control,like,op}.go``, ``pkg/util/collate``.
+Texts are compared by the keys of their collation. ``_bin`` collations ignore trailing blanks. Case-insensitive ones
+fold ASCII letters; other letters with a case or an accent need TiDB's weight tables: an :class:`EvaluationError`. Rule
+source: pingcap/tidb ``pkg/expression/builtin_{compare,control,like,op}.go``, ``pkg/util/collate``.
 """
 
 from __future__ import annotations
@@ -70,7 +67,6 @@ _INTEGER_KINDS = (Kind.INT, Kind.LABEL, Kind.BIT)
 
 
 def compare(operator: str, left: Value, right: Value) -> Value:
-    """Return ``left operator right`` for = <> < <= > >=."""
     kinds, ordered = {left.kind, right.kind}, operator not in ("=", "<>")
     if Kind.NULL in kinds:
         return boolean(pa.scalar(None, pa.bool_()))
@@ -85,14 +81,12 @@ def compare(operator: str, left: Value, right: Value) -> Value:
 
 
 def null_safe_equal(left: Value, right: Value) -> Value:
-    """Return ``left <=> right``, which is never NULL, and true for two NULLs."""
     equal = compare("=", left, right).data
     nulls = pc.is_null(left.data), pc.is_null(right.data)
     return boolean(pc.if_else(pc.or_(*nulls), pc.and_(*nulls), equal))
 
 
 def in_(value: Value, first: Value, *more: Value) -> Value:
-    """Return ``value IN (first, ...)``."""
     equal = (compare("=", value, item).data for item in (first, *more))
     return boolean(reduce(pc.or_kleene, equal))
 
@@ -268,8 +262,8 @@ def like(value: Value, pattern: Value, escape: Value | None = None) -> Value:
 
 @dataclass(frozen=True)
 class _LikePattern:
-    """The parts of a pattern between its ``%``. A part matches texts of one length, so the first place where it fits
-    leaves the most for those after it: no place is ever tried again, and a text costs time linear in its length.
+    """The parts between ``%``. A part matches texts of one length, so its first place leaves the most for those after
+    it: no place is tried again, and the time is linear.
     """
 
     parts: tuple[tuple[re.Pattern[str], int], ...]
@@ -325,7 +319,6 @@ def regexp(value: Value, pattern: Value) -> Value:
 
 
 def truth(value: Value) -> Data:
-    """Return which values are true, NULL where they are NULL."""
     if value.kind is Kind.NULL:
         return pa.scalar(None, pa.bool_())
     if pa.types.is_boolean(value.data.type):
@@ -341,37 +334,30 @@ def truth(value: Value) -> Data:
 
 
 def and_(left: Value, right: Value) -> Value:
-    """Return ``left AND right``."""
     return boolean(pc.and_kleene(truth(left), truth(right)))
 
 
 def or_(left: Value, right: Value) -> Value:
-    """Return ``left OR right``."""
     return boolean(pc.or_kleene(truth(left), truth(right)))
 
 
 def xor(left: Value, right: Value) -> Value:
-    """Return ``left XOR right``."""
     return boolean(pc.xor(truth(left), truth(right)))
 
 
 def not_(value: Value) -> Value:
-    """Return ``NOT value``."""
     return boolean(pc.invert(truth(value)))
 
 
 def is_null(value: Value) -> Value:
-    """Return ``value IS NULL``."""
     return boolean(pc.is_null(value.data))
 
 
 def is_true(value: Value) -> Value:
-    """Return ``value IS TRUE``, which is never NULL."""
     return boolean(pc.fill_null(truth(value), False))
 
 
 def is_false(value: Value) -> Value:
-    """Return ``value IS FALSE``, which is never NULL."""
     return boolean(pc.fill_null(pc.invert(truth(value)), False))
 
 
@@ -379,7 +365,6 @@ def is_false(value: Value) -> Value:
 
 
 def if_(condition: Value, yes: Value, no: Value) -> Value:
-    """Return ``IF(condition, yes, no)``."""
     kind, (one, other) = _merge((yes, no))
     if kind is Kind.NULL:
         return null()
@@ -413,7 +398,6 @@ def case_of(subject: Value, candidate: Value, result: Value, *more: Value) -> Va
 
 
 def coalesce(first: Value, *more: Value) -> Value:
-    """Return the first value that is not NULL."""
     kind, merged = _merge((first, *more))
     if kind is Kind.NULL:
         return null()
@@ -422,7 +406,6 @@ def coalesce(first: Value, *more: Value) -> Value:
 
 
 def nullif(left: Value, right: Value) -> Value:
-    """Return ``NULLIF(left, right)``."""
     equal = pc.fill_null(compare("=", left, right).data, False)
     value = to_text(left) if left.kind is Kind.LABEL else left
     return replace(value, data=pc.if_else(equal, pa.scalar(None, value.data.type), value.data), type=None)

@@ -1,7 +1,6 @@
-"""Dates and times: comparison with constants, their parts, DATE_FORMAT.
+"""Dates as canonical text, times as microseconds: comparison with constants, parts, DATE_FORMAT.
 
-In: dates as canonical text, times as microseconds, constants as written. Out: comparable data, integers, texts. Rule
-source: pingcap/tidb ``pkg/expression/builtin_time.go``, ``pkg/types/time.go``.
+Rule source: pingcap/tidb ``pkg/expression/builtin_time.go``, ``pkg/types/time.go``.
 """
 
 from __future__ import annotations
@@ -155,7 +154,6 @@ def date_part(name: str, value: Value) -> Value:
 
 
 def date(value: Value) -> Value:
-    """Return DATE(value)."""
     return Value(Kind.DATETIME, pc.utf8_slice_codeunits(_date_argument(value).data, 0, _DATE_WIDTH), fsp=-1)
 
 
@@ -184,7 +182,6 @@ _FORMATS: Mapping[str, Callable[[str], str]] = {
 
 
 def date_format(value: Value, layout: Value) -> Value:
-    """Return DATE_FORMAT(value, layout); the layout must be a constant."""
     if layout.kind is not Kind.TEXT or not layout.is_constant:
         raise NotExactError("DATE_FORMAT() with a format that is not a constant")
     moment = _date_argument(value)
@@ -211,12 +208,10 @@ _LONGEST_TIME = 838 * 3600 + 59 * 60 + 59
 
 
 def date_add(moment: Value, amount: Value, unit: Value) -> Value:
-    """Return DATE_ADD(moment, INTERVAL amount unit)."""
     return _shifted(moment, amount, unit, 1)
 
 
 def date_sub(moment: Value, amount: Value, unit: Value) -> Value:
-    """Return DATE_SUB(moment, INTERVAL amount unit)."""
     return _shifted(moment, amount, unit, -1)
 
 
@@ -268,7 +263,6 @@ def _months_later(start: dt.datetime, months: int) -> dt.datetime:
 
 @null_for_null
 def datediff(left: Value, right: Value) -> Value:
-    """Return DATEDIFF(left, right), in days."""
     one, other = _date_argument(left), _date_argument(right)
     return Value(Kind.INT, map_values(lambda a, b: (_day(a) - _day(b)).days, pa.int64(), one.data, other.data))
 
@@ -297,8 +291,6 @@ def timestampdiff(unit: Value, start: Value, end: Value) -> Value:
 
 @null_for_null
 def last_day(value: Value) -> Value:
-    """Return LAST_DAY(value): the last day of its month."""
-
     def of(text: str) -> str:
         day = _day(text)
         return day.replace(day=calendar.monthrange(day.year, day.month)[1]).isoformat()
@@ -316,12 +308,10 @@ def time_to_sec(value: Value) -> Value:
 
 
 def addtime(value: Value, amount: Value) -> Value:
-    """Return ADDTIME of two TIME values."""
     return _time_sum("ADDTIME", value, amount, 1)
 
 
 def subtime(value: Value, amount: Value) -> Value:
-    """Return SUBTIME of two TIME values."""
     return _time_sum("SUBTIME", value, amount, -1)
 
 

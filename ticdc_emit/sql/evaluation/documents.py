@@ -1,7 +1,6 @@
-"""JSON functions: paths, documents made and changed, the order of values.
+"""JSON functions over canonical text: paths, documents made and changed, the order of values.
 
-In: JSON as canonical text, and values that become a part of it. Out: JSON and texts. Rule source: pingcap/tidb
-``pkg/expression/builtin_json.go``, ``pkg/types/{json_path_expr,json_binary_functions}.go``.
+Rule source: pingcap/tidb ``pkg/expression/builtin_json.go``, ``pkg/types/{json_path_expr,json_binary_functions}.go``.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ _NULL, _NUMBER, _STRING, _OBJECT, _ARRAY, _BOOLEAN = range(6)
 
 
 def to_json(value: Value) -> Data:
-    """Return a value that is compared with JSON as JSON text."""
     if value.kind is Kind.JSON:
         return value.data
     if value.kind is Kind.TEXT and not value.is_binary:
@@ -66,7 +64,6 @@ def _rank(value: Any) -> int:
 
 
 def json_extract(value: Value, path: Value) -> Value:
-    """Return JSON_EXTRACT(value, path): the value at a path of names and indexes, NULL if there is none."""
     if value.kind is not Kind.JSON:
         raise NotExactError(f"JSON_EXTRACT() of {value.kind.value}")
     if path.kind is not Kind.TEXT or not path.is_constant:
@@ -109,7 +106,6 @@ def json_legs(path: str) -> list[str | int]:
 
 
 def json_unquote(value: Value) -> Value:
-    """Return JSON_UNQUOTE(value)."""
     if value.kind is not Kind.JSON:
         raise NotExactError(f"JSON_UNQUOTE() of {value.kind.value}")
 
@@ -120,12 +116,10 @@ def json_unquote(value: Value) -> Value:
 
 
 def is_object(data: Data) -> Data:
-    """Return which JSON values are objects."""
     return map_values(lambda text: text.startswith("{"), pa.bool_(), data)
 
 
 def json_object(*members: Value) -> Value:
-    """Return JSON_OBJECT(name, value, ...)."""
     if len(members) % 2:
         raise NotExactError("JSON_OBJECT() of an odd number of arguments")
     names = [to_text(name) for name in members[::2]]
@@ -139,7 +133,6 @@ def json_object(*members: Value) -> Value:
 
 
 def json_array(*items: Value) -> Value:
-    """Return JSON_ARRAY(value, ...)."""
     return Value(Kind.JSON, _rows_of(lambda *values: printed(list(values)), [], items))
 
 

@@ -1,7 +1,6 @@
 """Text functions: lengths, parts, case, concatenation, search, padding, digits.
 
-In: texts, and values that TiDB converts to text. Out: texts and integers. Rule source: pingcap/tidb
-``pkg/expression/builtin_{string,encryption}.go``.
+Rule source: pingcap/tidb ``pkg/expression/builtin_{string,encryption}.go``.
 """
 
 from __future__ import annotations
@@ -41,27 +40,23 @@ _MAX_LENGTH = 64 << 20  # the default of TiDB's max_allowed_packet
 
 @null_for_null
 def length(value: Value) -> Value:
-    """Return LENGTH, in bytes."""
     return Value(Kind.INT, pc.cast(pc.binary_length(to_text(value).data), pa.int64()))
 
 
 @null_for_null
 def char_length(value: Value) -> Value:
-    """Return CHAR_LENGTH, in bytes for binary text."""
     text = to_text(value)
     return length(text) if text.is_binary else Value(Kind.INT, pc.cast(pc.utf8_length(text.data), pa.int64()))
 
 
 @null_for_null
 def lower(value: Value) -> Value:
-    """Return LOWER; binary text stays as it is."""
     text = to_text(value)
     return text if text.is_binary else replace(text, data=pc.utf8_lower(text.data))
 
 
 @null_for_null
 def upper(value: Value) -> Value:
-    """Return UPPER; binary text stays as it is."""
     text = to_text(value)
     return text if text.is_binary else replace(text, data=pc.utf8_upper(text.data))
 
@@ -71,7 +66,6 @@ def upper(value: Value) -> Value:
 
 @null_for_null
 def concat(first: Value, *more: Value) -> Value:
-    """Return CONCAT: NULL if any of them is."""
     texts = [to_text(value) for value in (first, *more)]
     return _join(texts, lambda parts: pc.binary_join_element_wise(*parts, ""))
 
@@ -110,19 +104,16 @@ def _check_length(name: str, length: int) -> None:
 
 @null_for_null
 def left(text: Value, count: Value) -> Value:
-    """Return LEFT: characters by number, or bytes of binary text."""
     return _part(text, lambda held, count: held[: max(count, 0)], count)
 
 
 @null_for_null
 def right(text: Value, count: Value) -> Value:
-    """Return RIGHT: characters by number, or bytes of binary text."""
     return _part(text, lambda held, count: held[len(held) - min(max(count, 0), len(held)) :], count)
 
 
 @null_for_null
 def substr(text: Value, start: Value, count: Value | None = None) -> Value:
-    """Return SUBSTR(text, start[, count])."""
     return _part(text, _substring, start) if count is None else _part(text, _substring, start, count)
 
 
@@ -145,12 +136,10 @@ def trim(text: Value, removed: Value | None = None, sides: Value | None = None) 
 
 
 def ltrim(text: Value) -> Value:
-    """Return LTRIM(text)."""
     return _trim("LTRIM", text, None, 1)
 
 
 def rtrim(text: Value) -> Value:
-    """Return RTRIM(text)."""
     return _trim("RTRIM", text, None, 2)
 
 
@@ -200,7 +189,6 @@ def locate(needle: Value, haystack: Value) -> Value:
 
 
 def instr(haystack: Value, needle: Value) -> Value:
-    """Return INSTR(haystack, needle)."""
     return locate(needle, haystack)
 
 
@@ -216,14 +204,12 @@ def _plain_text(name: str, value: Value) -> Value:
 
 @null_for_null
 def reverse(value: Value) -> Value:
-    """Return REVERSE(value)."""
     text = to_text(value)
     return replace(text, data=map_values(lambda held: held[::-1], text.data.type, text.data))
 
 
 @null_for_null
 def repeat_text(value: Value, count: Value) -> Value:
-    """Return REPEAT(value, count)."""
     text = _plain_text("REPEAT", value)
 
     def of(held: str, times: int) -> str:
@@ -239,7 +225,6 @@ def lpad(value: Value, width: Value, pad: Value) -> Value:
 
 
 def rpad(value: Value, width: Value, pad: Value) -> Value:
-    """Return RPAD(value, width, pad)."""
     return _pad("RPAD", value, width, pad)
 
 
@@ -276,7 +261,6 @@ def substring_index(value: Value, mark: Value, count: Value) -> Value:
 
 @null_for_null
 def insert_text(value: Value, start: Value, count: Value, new: Value) -> Value:
-    """Return INSERT(value, start, count, new)."""
     text, other = _plain_text("INSERT", value), _plain_text("INSERT", new)
 
     def of(held: str, place: int, width: int, put: str) -> str:
@@ -315,7 +299,6 @@ _GROUP = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 
 @null_for_null
 def hex_text(value: Value) -> Value:
-    """Return HEX of an integer, or of the bytes of a text."""
     if value.kind in (Kind.INT, Kind.BIT):
         numbers = to_integer(value)
         return _OF_NUMBERS(map_values(lambda number: f"{number & (1 << 64) - 1:X}", pa.string(), numbers))

@@ -1,8 +1,4 @@
-"""Values of expressions over Arrow, and their conversions.
-
-In: Arrow data of a column or a literal. Out: a :class:`Value`; as an integer, a decimal, a float or a text if TiDB
-converts it so. What a conversion cannot do exactly is a :class:`NotExactError`, a value at which TiDB fails an
-:class:`EvaluationError`.
+"""Values of expressions over Arrow, and their conversions to integers, decimals, floats and texts.
 
 Rule source: pingcap/tidb ``pkg/expression/builtin_cast.go``, ``pkg/expression/collation.go``.
 """
@@ -46,9 +42,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 class NotExactError(ValueError):
-    """The expression cannot be evaluated exactly; ``str()`` names the cause, ``remedy`` a way out besides another
-    expression.
-    """
+    """The expression cannot be evaluated exactly: the cause, and a ``remedy`` besides another expression."""
 
     def __init__(self, cause: str, *, remedy: str = "") -> None:
         super().__init__(cause)
@@ -58,8 +52,7 @@ class NotExactError(ValueError):
 class EvaluationError(ValueError):
     """TiDB fails at a value, and so does the changefeed; ``str()`` is the reason.
 
-    ``number``: that of TiDB's error where a statement in strict SQL mode fails; 0 if it is not known, or if it is only
-    not known here what TiDB does.
+    ``number``: that of TiDB's error in strict SQL mode; 0 if it, or what TiDB does, is not known.
     """
 
     def __init__(self, reason: str, number: int = 0) -> None:
@@ -88,12 +81,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Value:
-    """``data`` is an array of the rows, or a scalar for a constant, of these Arrow types, by kind: INT (u)int64 or
-    bool; DECIMAL decimal; REAL float64; TEXT string, or binary; DATETIME and JSON canonical text; DURATION int64
-    microseconds; LABEL uint64 or a dictionary of it; BIT uint64.
-
-    ``fsp``: digits after the second of a DATETIME, -1 of a DATE. ``type``: that of a column, if its text or a
-    comparison depends on it. ``is_literal``: a bit or hex literal, which is a number next to numbers.
+    """``data``: an array of the rows, or a scalar for a constant, of an Arrow type by kind: INT (u)int64 or bool;
+    DECIMAL decimal; REAL float64; TEXT string or binary; DATETIME and JSON canonical text; DURATION int64 microseconds;
+    LABEL uint64 or a dictionary of it; BIT uint64. ``fsp``: digits after the second of a DATETIME, -1 of a DATE.
+    ``type``: that of a column, if its text or a comparison depends on it. ``is_literal``: a bit or hex literal.
     """
 
     kind: Kind
@@ -120,13 +111,11 @@ MOST_BYTES = 256 << 20
 
 
 def check_bytes(what: str, count: int) -> None:
-    """Refuse what would take too much memory, before it is made."""
     if count > MOST_BYTES:
         raise EvaluationError(f"{what} with {count:,} bytes (at most {MOST_BYTES:,})")
 
 
 def byte_size(data: Data) -> int:
-    """Return how many bytes of memory values take, of a constant those of its text."""
     if isinstance(data, pa.Array):
         return int(data.nbytes)
     text = data.as_buffer() if isinstance(data, pa.StringScalar | pa.BinaryScalar) else None
@@ -134,7 +123,6 @@ def byte_size(data: Data) -> int:
 
 
 def _counted(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield values as long as the texts among them do not take too much memory."""
     total = 0
     for value in values:
         if isinstance(value, str | bytes):
@@ -147,12 +135,10 @@ def _counted(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def null() -> Value:
-    """Return the literal NULL."""
     return Value(Kind.NULL, pa.scalar(None, pa.null()), strength=Coercibility.IGNORABLE)
 
 
 def boolean(data: Data) -> Value:
-    """Return a truth value, which is an integer in MySQL."""
     return Value(Kind.INT, data)
 
 
@@ -179,7 +165,6 @@ def constant(value: int | Decimal | float | str | bytes | None, collate: str = "
 
 
 def column_value(column: Operand, data: pa.Array) -> Value:
-    """Return the values of a column of a type; ``data``: their accepted form (``columnar/values.py``)."""
     kind, text = column.type, partial(Value, collate=column.collate, strength=Coercibility.IMPLICIT)
     if kind in INTEGERS_AND_YEAR:
         return Value(Kind.INT, data, type=column)
@@ -227,10 +212,7 @@ def null_for_null(kernel: Callable[_Parameters, Value]) -> Callable[_Parameters,
 
 
 def map_values(function: Callable[..., Any], kind: pa.DataType, *data: Data) -> Data:
-    """Apply a function to values row by row; if all but one are constant, once for each distinct value.
-
-    A NULL gives NULL.
-    """
+    """Apply a function row by row; if all values but one are constant, once for each distinct one. NULL gives NULL."""
 
     def of(*values: Any) -> Any:
         return None if any(value is None for value in values) else function(*values)
@@ -371,5 +353,4 @@ def common_collation(left: Value, right: Value) -> str:
 
 
 def ignores_case(collate: str) -> bool:
-    """Return whether ``a`` and ``A`` are equal in a collation."""
     return collate.endswith("_ci")

@@ -1,7 +1,6 @@
 """Conversions of operands: those that TiDB wraps around arguments, and CAST itself.
 
-Rule source: pingcap/tidb ``pkg/expression/builtin_cast.go`` (``WrapWithCastAs...``, ``BuildCastFunctionWithCheck``,
-``adjustRetFtForCastString``).
+Rule source: pingcap/tidb ``pkg/expression/builtin_cast.go``.
 """
 
 from __future__ import annotations
@@ -46,12 +45,10 @@ _BLOB_WIDTHS = {
 
 
 def datetime_width(fsp: int) -> int:
-    """Return the length of a DATETIME with ``fsp`` fractional digits."""
     return _DATETIME_WIDTH + (1 + fsp if fsp > 0 else 0)
 
 
 def duration_width(fsp: int) -> int:
-    """Return the length of a TIME with ``fsp`` fractional digits."""
     return _DURATION_WIDTH + (1 + fsp if fsp > 0 else 0)
 
 
@@ -163,7 +160,6 @@ def _as_json(operand: Operand) -> Operand:
 
 
 def cast(operand: Operand, target: Operand) -> Operand:
-    """Return ``CAST(operand AS target)``; ``target`` has length -1 if the statement has none."""
     if target.is_array and operand.eval is not Eval.JSON:
         raise DdlError("CAST ... AS ... ARRAY takes JSON")
     if target.eval is Eval.STRING and operand.type is MySQLType.BIT:

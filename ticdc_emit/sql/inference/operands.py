@@ -1,8 +1,7 @@
 """An operand: the type of an expression in TiDB's type inference, with its collation and constant value.
 
-Rule source: pingcap/tidb ``pkg/parser/types``
-(``EvalType``, ``Hybrid``), ``pkg/expression/builtin.go`` (``getRetTp``), ``pkg/expression/collation.go``
-(``deriveCoercibilityForColumn``).
+Rule source: pingcap/tidb ``pkg/parser/types``, ``pkg/expression/{builtin,collation}.go`` (``getRetTp``,
+``deriveCoercibilityForColumn``).
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ UNKNOWN: Final = object()  # the value of a constant that TiDB folds and this li
 
 
 class Eval(Enum):
-    """TiDB's evaluation types."""
-
     INT = "int"
     REAL = "real"
     DECIMAL = "decimal"
@@ -93,11 +90,9 @@ class Operand:
 
     @property
     def is_null(self) -> bool:
-        """Whether it is the literal NULL."""
         return self.type is MySQLType.NULL
 
     def flag(self, flag: ColumnFlag, on: bool = True) -> Operand:
-        """Return it with ``flag`` set or cleared."""
         return replace(self, flags=self.flags | flag if on else self.flags & ~flag)
 
     def known(self) -> object:

@@ -1,8 +1,8 @@
 """The types of results: a function's :class:`Signature`, and a rule for each operator.
 
-The steps are TiDB's (``pkg/expression/builtin.go``: ``newBaseBuiltinFuncWithTp``, ``pkg/expression/constant_fold.go``):
-derive the collation, convert the arguments, make the default type of the result, set its length, fold constants. Rule
-source of the operators: ``builtin_arithmetic.go``, ``builtin_op.go`` (``unaryMinus``).
+The steps are TiDB's (``pkg/expression/builtin.go``: ``newBaseBuiltinFuncWithTp``, ``constant_fold.go``): derive the
+collation, convert the arguments, make the default type, set its length, fold constants. Rule source of the operators:
+``builtin_arithmetic.go``, ``builtin_op.go``.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class Signature:
-    """``takes``: a letter per argument (int, string, json, ``.`` unchanged). Letters in brackets are optional; ``*``
-    repeats the last one. ``flen`` is a number, or a rule over the converted arguments.
-    """
+    """``takes``: a letter for each argument (``.``: unchanged), optional in brackets; ``*`` repeats the last one."""
 
     result: Eval
     takes: str
@@ -83,7 +81,6 @@ class Signature:
 
 
 def result_of(result: Eval, collation: Collation, flen: int | None = None, decimal: int | None = None) -> Operand:
-    """Return the type that TiDB gives a function's result by default, with its length and decimals."""
     kind, default_flen, default_decimal = _DEFAULTS[result]
     charset, collate = BYTES.charset, BYTES.collate
     if result is Eval.STRING:
@@ -124,8 +121,6 @@ _INT64 = 1 << 63
 
 
 def plus_like(*, multiplies: bool = False) -> Rule:
-    """Return the rule of ``+`` and ``-``, or that of ``*``."""
-
     def rule(arguments: Arguments) -> Operand:
         evals = [_numeric(argument) for argument in _pair(arguments)]
         total = next((e for e in (Eval.REAL, Eval.DECIMAL) if e in evals), Eval.INT)
@@ -173,7 +168,6 @@ def _with_digits(total: Eval, left: Operand, right: Operand, *, multiplies: bool
 
 
 def divide(arguments: Arguments) -> Operand:
-    """``/``."""
     if Eval.REAL in [_numeric(argument) for argument in _pair(arguments)]:
         return folded(result_of(Eval.REAL, BYTES), arguments, may_be_null=True)
     left, right = (as_eval(argument, Eval.DECIMAL) for argument in arguments)
@@ -188,14 +182,12 @@ def divide(arguments: Arguments) -> Operand:
 
 
 def int_divide(arguments: Arguments) -> Operand:
-    """DIV."""
     _pair(arguments)
     result = result_of(Eval.INT, BYTES).flag(ColumnFlag.UNSIGNED, any(a.is_unsigned for a in arguments))
     return folded(result, arguments, may_be_null=True)
 
 
 def modulo(arguments: Arguments) -> Operand:
-    """``%`` and MOD."""
     left, right = _pair(arguments)
     evals = [_numeric(argument) for argument in arguments]
     total = next((e for e in (Eval.REAL, Eval.DECIMAL) if e in evals), Eval.INT)
@@ -241,7 +233,6 @@ _FOLDED = (Eval.REAL, Eval.DECIMAL, Eval.STRING)
 
 
 def compare(operator: str, arguments: Arguments) -> Operand:
-    """``=``, ``<``, ... and ``<=>``, which is never NULL."""
     left, right = arguments
     for value, constant in ((left, right), (right, left)):
         is_alike = constant.is_null or isinstance(constant.value, bytes) or constant.eval not in _FOLDED
@@ -261,18 +252,15 @@ def in_(arguments: Arguments) -> Operand:
 
 
 def between(arguments: Arguments) -> Operand:
-    """BETWEEN, which is two comparisons to TiDB."""
     value, low, high = arguments
     return and_((compare(">=", (value, low)), compare("<=", (value, high))))
 
 
 def matches(arguments: Arguments) -> Operand:
-    """LIKE and REGEXP."""
     return folded(_truth(), arguments)
 
 
 def is_null(arguments: Arguments) -> Operand:
-    """IS NULL."""
     (argument,) = arguments
     if argument.is_constant:
         return replace(_truth(not_null=True), is_constant=True, value=UNKNOWN)

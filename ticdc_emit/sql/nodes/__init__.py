@@ -1,9 +1,7 @@
-"""The syntax tree: one immutable node per clause, change and expression. Each node can print itself.
+"""The syntax tree: immutable nodes with the content of the SQL, which print themselves in a :class:`~.base.Style`.
 
-Nodes have the content of the SQL, without anything that TiDB derives from it (that is :mod:`ticdc_emit.schema`).
-``restore`` returns TiDB's canonical text in a :class:`~.base.Style`. The modules follow each other: what prints
-(:mod:`.base`, :mod:`.forms`), :mod:`.expressions`, :mod:`.queries`, :mod:`.tables`, :mod:`.alter`,
-:mod:`.statements`.
+The modules follow each other: what prints (:mod:`.base`, :mod:`.forms`), :mod:`.expressions`, :mod:`.queries`,
+:mod:`.tables`, :mod:`.alter`, :mod:`.statements`.
 """
 
 # ruff: noqa: F403 (one namespace for all nodes)

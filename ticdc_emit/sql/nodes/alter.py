@@ -1,8 +1,7 @@
 """The changes of ALTER TABLE, and how they print: those of the schema first, then those that leave it as it is.
 
-A change of one fixed form states that form (:mod:`.forms`), which the parser reads and the printer prints. Changes that
-differ in nothing else are rows of :data:`MINOR_CHANGES`. Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go``
-(``AlterTableSpec.Restore``).
+Changes that differ in nothing but their form are rows of :data:`MINOR_CHANGES`. Rule source: pingcap/tidb
+``pkg/parser/ast/ddl.go`` (``AlterTableSpec.Restore``).
 """
 
 from __future__ import annotations
@@ -49,8 +48,6 @@ class AddColumn(Clause):
 
 @dataclass(frozen=True)
 class AddColumns(Clause):
-    """ADD COLUMN with a list in parentheses, which may hold keys."""
-
     form = Form("ADD COLUMN {if_not_exists:if not exists}({elements:list})")
     columns: tuple[ColumnDef, ...]
     constraints: tuple[Constraint, ...] = ()
@@ -188,8 +185,6 @@ class RemoveTtl:
 
 @dataclass(frozen=True)
 class AddPartitions(Clause):
-    """ADD PARTITION: definitions, or ``count`` more of HASH or KEY."""
-
     form = Form(
         "ADD PARTITION{if_not_exists: if not exists}{no_binlog? NO_WRITE_TO_BINLOG|LOCAL}"
         "< PARTITIONS {count:partition count}>< ({definitions})>"
@@ -252,8 +247,6 @@ class ExchangePartition(Clause):
 
 
 class NoSchemaChange:
-    """A change that leaves the table's schema as it is."""
-
     @property
     def action(self) -> str:
         """The ActionType of TiDB's job, "" if TiDB runs none."""
@@ -264,9 +257,7 @@ class NoSchemaChange:
 
 
 class MinorForm(NamedTuple):
-    """The form of a :class:`MinorChange`, and its ``action``. ``is_sent``: whether a changefeed sends the clause;
-    ``with_comma``: whether TiDB prints a comma before it.
-    """
+    """``is_sent``: whether a changefeed sends the clause. ``with_comma``: whether TiDB prints a comma before it."""
 
     form: Form
     action: str = ""
@@ -342,9 +333,7 @@ FORCE = _minor("FORCE /* AlterTableForce is not supported */ ")
 
 @dataclass(frozen=True)
 class MaskingRule:
-    """What a masking policy shows of a column. ``restricted``: statements that may not read it masked; ``state``: ""
-    where it is not written.
-    """
+    """``restricted``: statements that may not read the column masked. ``state``: "" where it is not written."""
 
     column: str
     expression: Node
@@ -377,8 +366,6 @@ def _restricted(operations: tuple[str, ...], style: Style) -> str:
 
 @dataclass(frozen=True)
 class PartitionOptions(NoSchemaChange):
-    """Options of one partition."""
-
     partition: str
     options: tuple[TableOption, ...]
 
@@ -396,10 +383,7 @@ class PartitionOptions(NoSchemaChange):
 
 @dataclass(frozen=True)
 class IntervalChange(Clause, NoSchemaChange):
-    """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST (``words``) PARTITION LESS THAN a bound.
-
-    ``start`` and ``end``: where the clause is in the statement.
-    """
+    """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST PARTITION LESS THAN a bound; where it is in the statement."""
 
     form = Form("{words:word} PARTITION LESS THAN ({bound}){no_binlog? NO_WRITE_TO_BINLOG}")
     words: str

@@ -1,10 +1,9 @@
-"""How nodes print: TiDB's different texts of one syntax tree, and helpers to build them.
+"""How nodes print: TiDB's different texts of one syntax tree.
 
-Rule source: pingcap/tidb ``pkg/parser/format/format.go`` (``RestoreCtx``). :data:`WIRE` has the flags of TiCDC's DDL
-(``cdc/owner/ddl_sink.go``, next's ``pkg/common/event/util.go``), :data:`STORED` those that ``pkg/ddl`` uses for the
-expressions it keeps in a schema (defaults, generated columns), :data:`PLAIN` TiDB's default flags, with which classic
-splits several CREATE TABLE (``pkg/ddl/util.go``), :data:`ROUTED` those of a text in which next's table routing changed
-names (``pkg/routing/ddl_query_rewriter.go``).
+Rule source: pingcap/tidb ``pkg/parser/format/format.go`` (``RestoreCtx``). Flags: :data:`WIRE` of TiCDC's DDL
+(``cdc/owner/ddl_sink.go``, next's ``pkg/common/event/util.go``), :data:`STORED` of expressions in schemas
+(``pkg/ddl``), :data:`PLAIN` TiDB's default, with which classic splits several CREATE TABLE (``pkg/ddl/util.go``),
+:data:`ROUTED` of texts in which next changed names (``pkg/routing/ddl_query_rewriter.go``).
 """
 
 from __future__ import annotations
@@ -18,10 +17,8 @@ from ticdc_emit.sql.words import quoted
 
 @dataclass(frozen=True)
 class Style:
-    """``upper``: keywords in upper case; ``spaced``: blanks around operators; ``qualified``: columns with tables.
-
-    ``sent``: for another database: TiDB-only syntax in comments, no placement policies, TTL off. ``introduced``: with
-    the introducer of TiDB's own charset before strings.
+    """``qualified``: columns with tables. ``sent``: for another database: TiDB-only syntax in comments, no placement
+    policies, TTL off. ``introduced``: with the introducer of TiDB's own charset before strings.
     """
 
     upper: bool
@@ -31,9 +28,7 @@ class Style:
     introduced: bool = True
 
     def word(self, text: str) -> str:
-        """Return keywords in the style's case. A function's name may have non-ASCII letters; each stays one
-        character.
-        """
+        """Return keywords in the style's case; each non-ASCII letter of a function's name stays one character."""
         if text.isascii():
             return text.upper() if self.upper else text.lower()
         return "".join(_cased(char, upper=self.upper) for char in text)
@@ -56,9 +51,7 @@ ROUTED = Style(upper=True, spaced=False, qualified=True, introduced=False)
 class Node(Protocol):
     """A node of the syntax tree of a statement."""
 
-    def restore(self, style: Style = WIRE) -> str:
-        """Return the canonical text."""
-        ...
+    def restore(self, style: Style = WIRE) -> str: ...
 
 
 def joined(nodes: Iterable[Node], style: Style, separator: str = ",") -> str:

@@ -1,8 +1,8 @@
 """Expressions: constants, operators, calls, windows, and what the catalog keeps of them; how they print.
 
-Rule source: pingcap/tidb ``pkg/parser/ast`` (``expressions.go``, ``functions.go``), and for constants
-``pkg/types/parser_driver/value_expr.go`` (``ValueExpr.Restore``, the driver that production links),
-``pkg/types/binary_literal.go``, ``pkg/types/mydecimal.go`` (``FromString``).
+Rule source: pingcap/tidb ``pkg/parser/ast`` (``expressions.go``, ``functions.go``); of constants
+``pkg/types/parser_driver/value_expr.go`` (the driver that production links),
+``pkg/types/{binary_literal,mydecimal}.go``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ _LARGEST_DECIMAL = "9" * 65
 
 @dataclass(frozen=True)
 class Constant:
-    """``value``: digits of an integer or decimal, float, text, bytes of a hex or bit literal; None for the words.
-
-    ``charset`` is that of a string's introducer; "" if none is printed. It is never printed for bytes.
+    """``value``: digits, a float, a text, or bytes of a hex or bit literal; None for the words. ``charset``: a string's
+    introducer, "" if none is printed.
     """
 
     kind: Choice["null", "true", "false", "integer", "decimal", "float", "string", "hex", "bits"]
@@ -71,8 +70,6 @@ def decimal_digits(text: str) -> str:
 
 @dataclass(frozen=True)
 class ColumnName:
-    """A column, perhaps after its table, or after schema and table."""
-
     parts: tuple[str, ...]
 
     @property
@@ -85,9 +82,8 @@ class ColumnName:
 
 @dataclass(frozen=True)
 class Binary:
-    """Operators of one precedence, from left to right: the first operand, then each operator as TiDB writes it (AND,
-    DIV, %, <=> ...) with its right operand. In TiDB's tree a chain is as deep as it is long; here it is one node, so
-    that its length has no limit.
+    """Operators of one precedence, from left to right, each with its right operand. In TiDB's tree a chain is as deep
+    as it is long; here it is one node, so that its length has no limit.
     """
 
     first: Node
@@ -101,7 +97,6 @@ class Binary:
 
 
 def chained(first: Node, rest: Sequence[tuple[str, Node]]) -> Node:
-    """Return a chain of operators, or its first operand if there is no operator."""
     return Binary(first, tuple(rest)) if rest else first
 
 
@@ -123,8 +118,6 @@ class Unary:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison with ANY (SELECT ...) or ALL (SELECT ...)."""
-
     operator: str
     left: Node
     all: bool
@@ -176,8 +169,6 @@ class Exists(Clause):
 
 @dataclass(frozen=True)
 class Default(Clause):
-    """DEFAULT as a value, or DEFAULT(column)."""
-
     form = Form("DEFAULT<({column:node})>")
     column: ColumnName | None = None
 
@@ -206,8 +197,6 @@ class UserVariable(Clause):
 
 @dataclass(frozen=True)
 class Assignment(Clause):
-    """``@name := value``."""
-
     form = Form("@{name}:={value}")
     name: str
     value: Node
@@ -255,8 +244,6 @@ class In:
 
 @dataclass(frozen=True)
 class Like:
-    """LIKE or ILIKE; ``escape`` is None if not written."""
-
     word: str
     operand: Node
     pattern: Node
@@ -312,8 +299,6 @@ class FrameBound:
 
 @dataclass(frozen=True)
 class Frame(Clause):
-    """ROWS or RANGE BETWEEN two bounds."""
-
     form = Form("{unit:word} BETWEEN {start} AND {end}")
     unit: str
     start: FrameBound
@@ -351,10 +336,7 @@ class QualifiedCall:
 
 @dataclass(frozen=True)
 class KeywordCall(Clause):
-    """A call with keywords between its arguments: TRIM(LEADING a FROM b), CONVERT(a USING b), EXTRACT(DAY FROM a).
-
-    ``pieces`` are nodes and the words between them, one blank apart.
-    """
+    """A call with keywords between its arguments, as TRIM(LEADING a FROM b): nodes and words, one blank apart."""
 
     form = Form("{name:word}({pieces:phrase})")
     name: str
@@ -363,8 +345,6 @@ class KeywordCall(Clause):
 
 @dataclass(frozen=True)
 class DateArithmetic(Clause):
-    """DATE_ADD and related functions, and ``a + INTERVAL 1 DAY``."""
-
     form = Form("{name:word}({moment}, INTERVAL {amount} {unit:word})")
     name: str
     moment: Node
@@ -374,8 +354,6 @@ class DateArithmetic(Clause):
 
 @dataclass(frozen=True)
 class TemporalLiteral(Clause):
-    """DATE '...', TIME '...' or TIMESTAMP '...'."""
-
     form = Form("{word:text} {value}")
     word: str
     value: Node
@@ -402,10 +380,7 @@ class Aggregate(Clause):
 
 @dataclass(frozen=True)
 class CastType:
-    """The type of a CAST: ``precision`` has the numbers in parentheses; TiDB's own charset is not printed.
-
-    CHAR(n) CHARSET binary prints as BINARY(n), which is another type.
-    """
+    """``precision``: the numbers in parentheses. CHAR(n) CHARSET binary prints as BINARY(n), which is another type."""
 
     word: str
     precision: tuple[int, ...] = ()

@@ -1,18 +1,15 @@
 """Forms: one text for a clause, from which the parser reads the clause and the printer prints it.
 
-A form is written as TiDB prints the clause::
-
     RENAME INDEX|KEY {old_name:index} TO {new_name:index}
 
 WORDS and signs are read and printed, blanks only printed. ``A|B``: either word is read, the first is printed. ``A?``:
-the word is printed, and may be missing in what is read; so may every ``=`` (``==`` may not). ``[A|B]``: a word may be
-read, and is not printed. ``<...>``: what is read if its first words or sign follow (or anything, if it begins with a
-value), and printed if its first value is given; a field that is not read keeps its default.
+the word may be missing in what is read; so may every ``=`` (``==`` may not). ``[A|B]``: a word may be read, and is not
+printed. ``<...>``: what is read if its first words or sign follow (or anything, if it begins with a value), and printed
+if its first value is given; a field that is not read keeps its default.
 
-``{field:kind}`` is a value; without a kind it is a node, a number, or nodes with commas between. :data:`PRINTERS` print
-the kinds, and the grammars of :mod:`ticdc_emit.sql.parser` read them. ``{field:A|B}`` is one of the words.
-``{field?A B }`` is true if the words follow, and prints them with their blanks; of ``{field?A|B }`` either is read,
-the first is printed.
+``{field:kind}`` is a value (:data:`PRINTERS`, :mod:`ticdc_emit.sql.parser`); without a kind a node, a number, or nodes
+with commas between. ``{field:A|B}`` is one of the words. ``{field?A B }`` is true if the words follow, and prints them
+with their blanks; of ``{field?A|B }`` either is read, the first is printed.
 """
 
 from __future__ import annotations
@@ -139,8 +136,8 @@ _NOT_GIVEN = (None, "", (), 0)  # 0 is False too
 
 
 class Step(NamedTuple):
-    """One part of a form. ``text``: what is printed. ``words``: what is read, by ``reads`` all of them, one of them, or
-    at most one. A ``value`` is of a ``kind``, or one of its words; a ``flag`` is whether its words follow.
+    """``words``: by ``reads`` all of them are read, one of them, or at most one. A ``value`` is of a ``kind``, or one
+    of its words; a ``flag`` is whether its words follow.
     """
 
     reads: Choice["", "all", "one", "maybe", "sign", "maybe sign", "flag", "value", "group"]
@@ -175,10 +172,8 @@ def _step(part: re.Match[str]) -> Step:
 
 
 class Form:
-    """A form in steps.
-
-    ``lead``: the words, each with its synonyms, by which the parser knows the clause: all words before the first value,
-    or as many as are given.
+    """``lead``: the words, each with its synonyms, by which the parser knows the clause: by default all before the
+    first value.
     """
 
     def __init__(self, text: str, lead: int | None = None) -> None:
@@ -198,11 +193,9 @@ class Form:
         self.lead = tuple(first[:lead])
 
     def restore(self, values: Mapping[str, Any], style: Style = WIRE) -> str:
-        """Return the text of the clause with these values by field."""
         return self._text(values.__getitem__, style)
 
     def restore_node(self, node: object, style: Style = WIRE) -> str:
-        """Return the text of a node that has the fields of the form."""
         return self._text(partial(getattr, node), style)
 
     def _text(self, value_of: Callable[[str], Any], style: Style) -> str:

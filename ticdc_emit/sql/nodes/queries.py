@@ -50,8 +50,6 @@ class Hint:
 
 @dataclass(frozen=True)
 class IndexHint(Clause):
-    """USE, IGNORE or FORCE INDEX; ``scope`` is "" or what follows FOR."""
-
     form = Form("{word:word} INDEX< FOR {scope:word}> ({indexes:names})")
     word: str
     scope: str
@@ -60,8 +58,6 @@ class IndexHint(Clause):
 
 @dataclass(frozen=True)
 class Sample(Clause):
-    """TABLESAMPLE."""
-
     form = Form("TABLESAMPLE <{method:word} >(<{size}>< {unit:word}>)< REPEATABLE({seed})>")
     method: str = ""
     size: Node | None = None
@@ -71,8 +67,6 @@ class Sample(Clause):
 
 @dataclass(frozen=True)
 class Source(Clause):
-    """A table or subquery in FROM."""
-
     form = Form(
         "{lateral?LATERAL }{origin}< PARTITION({partitions:names})>< AS {alias:name}><({columns:names})>"
         "< AS OF TIMESTAMP {as_of}>{hints:each}< {sample}>"
@@ -124,7 +118,6 @@ TableFactor: TypeAlias = "Source | Join"
 
 
 def sources(factor: object) -> Iterator[Source]:
-    """Yield the sources of a FROM, from left to right."""
     if isinstance(factor, Source):
         yield factor
     elif isinstance(factor, Join):
@@ -133,7 +126,6 @@ def sources(factor: object) -> Iterator[Source]:
 
 
 def cross_join(left: TableFactor, right: TableFactor) -> Join:
-    """Return the join without condition of ``left`` and ``right``."""
     if not isinstance(right, Join) or right.right is None or right.in_parentheses:
         return Join(left, right)
     return _replanted(right, left)
@@ -150,8 +142,6 @@ def _replanted(join: Join, left: TableFactor) -> Join:
 
 @dataclass(frozen=True)
 class WildCard(Clause):
-    """``*``, ``table.*`` or ``schema.table.*``."""
-
     form = Form("<{qualifier:qualified}.>*")
     qualifier: tuple[str, ...] = ()
 
@@ -189,8 +179,6 @@ class Limit(Clause):
 
 @dataclass(frozen=True)
 class Lock(Clause):
-    """FOR UPDATE or FOR SHARE, ``tables`` after OF, and NOWAIT, WAIT n or SKIP LOCKED."""
-
     form = Form("{word:word}< OF {tables:list}>< {wait:word}>")
     word: str
     tables: tuple[TableName, ...] = ()
@@ -199,8 +187,6 @@ class Lock(Clause):
 
 @dataclass(frozen=True)
 class Tail(Clause):
-    """The end of any query: ORDER BY, LIMIT and the lock."""
-
     form = Form("< {order:node}>< {limit}>< {lock}>")
     order: OrderBy | None = None
     limit: Limit | None = None
@@ -279,10 +265,7 @@ class ValuesQuery(Query):
 
 @dataclass(frozen=True)
 class SetClause:
-    """One query of a set operation after its ``operator`` (UNION ALL ...; "" for the first).
-
-    In parentheses it may be a list of clauses with its own WITH and tail.
-    """
+    """One query of a set operation after its ``operator``, "" for the first; in parentheses perhaps clauses."""
 
     queries: tuple[Node, ...]
     operator: str = ""

@@ -1,7 +1,6 @@
 """Whole statements, and how they print: those of databases and tables, those about other objects, those about rows.
 
-A statement of one fixed form states that form (:mod:`.forms`). Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go`` (the
-``Restore`` methods of the statements); of rows and sessions ``dml.go``, ``misc.go``.
+Rule source: pingcap/tidb ``pkg/parser/ast/{ddl,dml,misc}.go`` (``Restore``).
 """
 
 from __future__ import annotations
@@ -69,7 +68,6 @@ class _WithDatabaseOptions:
 
     @property
     def placement_only(self) -> bool:
-        """Whether the statement changes the placement policy and no charset."""
         return not (self.charset or self.collate) and any(o.name == "placement_policy" for o in self.options)
 
     def _last(self, name: str) -> str:
@@ -115,9 +113,8 @@ class UseDatabase(Clause):
 
 @dataclass(frozen=True)
 class CreateTable(Clause):
-    """``temporary``: GLOBAL TEMPORARY (which has an ``on_commit``) or TEMPORARY, "" for neither.
-
-    ``duplicates``: IGNORE or REPLACE before AS ``select``; ``offset``: the start of the text after the definitions.
+    """``temporary``: GLOBAL TEMPORARY, TEMPORARY or "". ``duplicates``: IGNORE or REPLACE before AS ``select``;
+    ``offset``: the start of the text after the definitions.
     """
 
     form = Form(
@@ -168,9 +165,8 @@ class CreateTableLike(Clause):
 
 @dataclass(frozen=True)
 class CreateView(Clause):
-    """``columns`` are the names in parentheses, if any; ``select`` is the query's text, ``query`` its syntax tree.
-
-    ``check_option``: LOCAL, or "" for CASCADED, the default, which TiDB does not print.
+    """``select``: the query's text, ``query``: its tree. ``check_option``: LOCAL, or "" for CASCADED, which TiDB does
+    not print.
     """
 
     form = Form(
@@ -249,7 +245,6 @@ def _sent(clause: AlterSpec) -> AlterSpec | None:
 
 
 def _stands_alone(clause: AlterSpec) -> bool:
-    """Return whether TiDB puts no comma before the clause."""
     if isinstance(clause, ChangePartitions):
         return clause.kind in ("partition by", "remove")
     return isinstance(clause, MinorChange) and not clause.row.with_comma
@@ -279,8 +274,6 @@ class CreateIndex(AlterTable):
 
 @dataclass(frozen=True)
 class DropIndexOn(AlterTable):
-    """DROP INDEX, which TiDB handles as ALTER TABLE."""
-
     algorithm: str = ""
     lock: str = ""
 
@@ -471,8 +464,6 @@ OtherStatement: TypeAlias = (
 
 @dataclass(frozen=True)
 class Assigned:
-    """``column = value`` of SET."""
-
     column: ColumnName
     value: Node
 
@@ -490,10 +481,8 @@ InsertedRows: TypeAlias = "tuple[tuple[Node, ...] | LiteralRows, ...]"
 
 @dataclass(frozen=True)
 class Insert:
-    """INSERT or REPLACE (``word``) of ``rows`` or of a ``query``.
-
-    ``columns``: those that the statement names, ``None`` if it names none. ``options``: LOW_PRIORITY, IGNORE ...
-    ``duplicate``: what follows ON DUPLICATE KEY UPDATE.
+    """INSERT or REPLACE (``word``). ``columns``: ``None`` if the statement names none. ``duplicate``: what follows ON
+    DUPLICATE KEY UPDATE.
     """
 
     word: str
@@ -562,10 +551,7 @@ class Savepoint:
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of SET. ``scope``: GLOBAL or SESSION, "@" for a user variable, "" if the statement gives none.
-
-    ``value``: ``None`` for DEFAULT.
-    """
+    """One of SET. ``scope``: GLOBAL, SESSION, "@" for a user variable, or "". ``value``: ``None`` for DEFAULT."""
 
     name: str
     value: Node | None

@@ -1,9 +1,7 @@
-"""Parts of a table's definition: types, columns, keys, partitions and options, and how they print.
+"""Parts of a table's definition: types, columns, keys, partitions and options (:data:`TABLE_OPTIONS`); how they print.
 
-Names keep the case in which they were written; lengths that were not written are -1. Options of the form
-``KEYWORD = value`` are rows of :data:`TABLE_OPTIONS`, which the parser reads too. Rule source: pingcap/tidb
-``pkg/parser/types/field_type.go`` (``FieldType.Restore``), ``pkg/parser/ast/ddl.go`` (``ColumnDef``, ``ColumnOption``,
-``Constraint``, ``PartitionOptions``, ``TableOption``).
+Lengths that were not written are -1. Rule source: pingcap/tidb ``pkg/parser/types/field_type.go``
+(``FieldType.Restore``), ``pkg/parser/ast/ddl.go``.
 """
 
 from __future__ import annotations
@@ -82,9 +80,8 @@ OptionKind: TypeAlias = Choice[
 
 @dataclass(frozen=True)
 class ColumnOption:
-    """One column option, in the order written. ``value`` is what the catalog needs: by kind a comment, a collation, a
-    clause's words, the expression of a generated column, a reference; for PRIMARY KEY whether it is clustered (True,
-    False or None).
+    """``value``: by kind a comment, a collation, a clause's words, the expression of a generated column, a reference;
+    for PRIMARY KEY whether it is clustered, None if not given.
     """
 
     kind: OptionKind
@@ -112,8 +109,6 @@ _OPTION_PRINTERS: dict[OptionKind, Callable[[Any, Style], str]] = {
 
 @dataclass(frozen=True)
 class KeyOption(ColumnOption):
-    """PRIMARY KEY or UNIQUE KEY of a column."""
-
     is_global: bool = False
 
     def restore(self, style: Style = WIRE) -> str:
@@ -171,8 +166,6 @@ class ColumnDef:
 
 @dataclass(frozen=True)
 class KeyPart:
-    """A column, perhaps a prefix of ``length``, or an expression."""
-
     column: str = ""
     length: int = -1
     expression: Expression | None = None
@@ -208,8 +201,6 @@ class Reference(Clause):
 
 @dataclass(frozen=True)
 class Split:
-    """Where regions are split: BETWEEN ``low`` AND ``high`` into ``regions``, or BY ``rows`` of values."""
-
     low: tuple[Node, ...] = ()
     high: tuple[Node, ...] = ()
     regions: int = 0
@@ -330,10 +321,7 @@ class PartitionDefinition(Clause):
 
 @dataclass(frozen=True)
 class Interval(Clause):
-    """INTERVAL partitioning: TiDB makes the partitions itself, from ``first`` to ``last``.
-
-    ``start`` and ``end``: where the clause is in the statement.
-    """
+    """INTERVAL partitioning: TiDB makes the partitions from ``first`` to ``last``; where it is in the statement."""
 
     form = Form(
         " INTERVAL ({amount:bit expression}< {unit:time unit}>)"
@@ -427,10 +415,8 @@ class Partitioning:
 
 
 class OptionRow(NamedTuple):
-    """How one table option is read and printed. ``reads``: the kind of its value, which the parser knows.
-
-    ``prints``: "plain" as it is, "string" and "name" in quotes, "word" in the style's case. ``feature``: that of the
-    comment around an option that only TiDB has ("" if it names none); None for options that MySQL has too.
+    """``reads``: the kind of the value. ``prints``: "plain", "string" and "name" in quotes, "word" in the style's case.
+    ``feature``: that of the comment around an option of TiDB alone ("" for no name); None for MySQL's.
     """
 
     reads: str
@@ -493,10 +479,7 @@ _PLACEMENT = "placement_policy"
 
 @dataclass(frozen=True)
 class TableOption:
-    """``name``: its keyword in lower case. ``value``: None for DEFAULT; a column's name for TTL.
-
-    ``forced``: FORCE before AUTO_INCREMENT and AUTO_RANDOM_BASE; ``convert``: CONVERT TO before the charset.
-    """
+    """``value``: None for DEFAULT; a column's name for TTL. ``forced``: FORCE. ``convert``: CONVERT TO."""
 
     name: str
     value: str | int | None = ""
@@ -542,8 +525,6 @@ class TableOption:
 
 @dataclass(frozen=True)
 class TtlOption(TableOption):
-    """TTL = ``value`` (a column) + INTERVAL ``amount`` ``unit``."""
-
     amount: Node | None = None
     unit: str = ""
 
@@ -562,7 +543,6 @@ class UnionOption(TableOption):
 
 
 def is_placement(option: TableOption) -> bool:
-    """Return whether the option is the placement policy, which a changefeed leaves out."""
     return option.name == _PLACEMENT
 
 

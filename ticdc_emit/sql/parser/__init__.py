@@ -1,11 +1,8 @@
-"""TiDB's grammar, a class per module: tokens of one statement in, a node of :mod:`ticdc_emit.sql.nodes` out.
+"""TiDB's grammar: tokens of one statement in, a node of :mod:`ticdc_emit.sql.nodes` out.
 
-Each class adds the rules of its module to those that its rules use, so a rule is in the module of what it reads:
-:mod:`.base` (the cursor, words, names, numbers), :mod:`.expressions`, :mod:`.functions`, :mod:`.queries`,
-:mod:`.changes` (statements that change rows),
-:mod:`.columns` (types, column options, keys), :mod:`.tables` (table options, partitions), :mod:`.alter` (also fixed
-forms), and :mod:`.statements`, whose :class:`~.statements.Parser` has them all. Tables of first words choose
-statements, changes and options; where a clause has a fixed form, its node or row in ``nodes`` states what is read.
+Each module's class adds its rules to those that they use: :mod:`.base` (words, names, numbers), :mod:`.expressions`,
+:mod:`.functions`, :mod:`.queries`, :mod:`.changes`, :mod:`.columns`, :mod:`.tables`, :mod:`.alter`, :mod:`.statements`.
+Tables of first words choose statements, changes and options.
 """
 
 from __future__ import annotations

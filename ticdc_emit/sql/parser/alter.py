@@ -1,7 +1,4 @@
-"""ALTER TABLE, and clauses of a fixed form. Tokens in, one node for each change out.
-
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``AlterTableSpec``, ``AlterTableSpecSingleOpt``).
-"""
+"""ALTER TABLE, and clauses of a fixed form. Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``AlterTableSpec``)."""
 
 from __future__ import annotations
 
@@ -19,8 +16,6 @@ _LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
 class AlterGrammar(TableGrammar):
-    """The changes of ALTER TABLE."""
-
     # -- kinds of values in forms ----------------------------------------------------------------------------
 
     def _ordered_column(self) -> nodes.OrderItem:
@@ -94,14 +89,12 @@ class AlterGrammar(TableGrammar):
     # -- ALTER TABLE -----------------------------------------------------------------------------------------
 
     def _altered_table(self) -> nodes.TableName:
-        """Consume ALTER [IGNORE] TABLE and the table's name."""
         self._expect("ALTER")
         self._accept("IGNORE")
         self._expect("TABLE")
         return self._table_name()
 
     def _changes(self, table: nodes.TableName) -> nodes.AlterTable:
-        """Consume the changes of a table, after its name."""
         clauses: list[nodes.AlterSpec] = []
         if not self._at_end and self._word_at() not in _LAST_WORDS:
             clauses += self._list(self._alter_spec)

@@ -1,6 +1,6 @@
 """A cursor over the tokens of one statement, and the rules for single words, symbols, names, numbers and strings.
 
-The rules match words by text, not by token type, because TiDB also accepts most keywords as identifiers.
+Words are matched by text, not by token type, because TiDB also accepts most keywords as identifiers.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ def rules_by_word(*rules: tuple[Lead | str, _T]) -> Rules[_T]:
 
 
 class TokenCursor:
-    """Rules over single tokens; one that fails raises ``DdlError`` with the statement and the position.
-
-    ``charset`` is the session's, for strings without an introducer.
+    """Rules over single tokens, which raise ``DdlError``. ``charset``: the session's, for strings without an
+    introducer.
     """
 
     _what, _subject = "statement", "DDL"  # in errors

@@ -1,8 +1,7 @@
-"""Statements that change rows, transactions, SET and queries. Tokens of one statement in, one node out.
+"""Statements that change rows, transactions, SET and queries.
 
-A rule reads all that TiDB's grammar has at its place, also what cannot be executed here, so that whoever refuses a
-statement can name the part. Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``InsertIntoStmt``, ``UpdateStmt``,
-``DeleteFromStmt``, ``BeginTransactionStmt``, ``SetStmt``).
+A rule also reads what cannot be executed here, so that the refusal can name the part. Rule source: pingcap/tidb
+``pkg/parser/parser.y`` (``InsertIntoStmt``, ``UpdateStmt``, ``DeleteFromStmt``, ``SetStmt``).
 """
 
 from __future__ import annotations
@@ -27,12 +26,9 @@ _FIRST_WORDS = "INSERT, REPLACE, UPDATE, DELETE, BEGIN, COMMIT, ROLLBACK, SET or
 
 
 class ChangeParser(QueryGrammar):
-    """The parser of one statement that is not DDL."""
-
     _what, _subject = "statement", "the statement"
 
     def statement(self) -> nodes.ChangeStatement:
-        """Consume one whole statement."""
         rule = ChangeParser._query if self._symbol_at("(") else self._rule_of(_RULES)
         if rule is None:
             self._fail(f"expected {_FIRST_WORDS}")

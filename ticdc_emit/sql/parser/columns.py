@@ -1,7 +1,6 @@
-"""Columns and keys: default values, types, column options, constraints, index options. Tokens in, nodes out.
+"""Columns and keys: default values, types, column options, constraints, index options.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``DefaultValueExpr``, ``SignedLiteral``, ``NowSymOptionFraction``,
-``Type``, ``ColumnOption``, ``Constraint``, ``IndexOption``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Type``, ``ColumnOption``, ``Constraint``, ``IndexOption``).
 """
 
 from __future__ import annotations
@@ -53,12 +52,9 @@ _FIRST_WORDS = frozenset({"CONSTRAINT", *_CONSTRAINT_WORDS, "KEY", "INDEX", "FUL
 
 
 class ColumnGrammar(QueryGrammar):
-    """Columns, keys and constraints."""
-
     # -- defaults --------------------------------------------------------------------------------------------
 
     def _default(self) -> nodes.ComputedOption:
-        """DEFAULT has been consumed."""
         start = self._curr
         opened = 0
         while self._symbol_at("("):
@@ -356,7 +352,6 @@ class ColumnGrammar(QueryGrammar):
         return True
 
     def _reference(self) -> nodes.Reference:
-        """REFERENCES has been consumed."""
         table = self._table_name()
         parts = self._key_parts() if self._symbol_at("(") else None
         match = self._expect_any("FULL", "PARTIAL", "SIMPLE") if self._accept("MATCH") else ""
@@ -516,7 +511,6 @@ class ColumnGrammar(QueryGrammar):
 
 
 def datum_of(node: nodes.Node) -> nodes.Literal:
-    """Return the constant of a signed literal."""
     if isinstance(node, nodes.Unary):
         assert isinstance(node.operand, nodes.Constant)
         datum = datum_of(node.operand)

@@ -1,7 +1,6 @@
-"""Expressions of operators and constants. Tokens in, nodes of :mod:`ticdc_emit.sql.nodes.expressions` out.
+"""Expressions of operators and constants, in TiDB's precedences.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Expression``, ``BoolPri``, ``PredicateExpr``, ``BitExpr``,
-``SimpleExpr``, ``Literal``), ``pkg/parser/yy_parser.go`` (``toInt``, ``toDecimal``, ``toFloat``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Expression`` ... ``SimpleExpr``), ``pkg/parser/yy_parser.go``.
 """
 
 from __future__ import annotations
@@ -33,8 +32,6 @@ _TIME_UNITS = frozenset(
 
 
 class ExpressionGrammar(TokenCursor):
-    """Expressions of operators and constants, in TiDB's precedences."""
-
     # -- constants ------------------------------------------------------------------------------------------------
 
     def _constant_string(self, value: str) -> nodes.Constant:

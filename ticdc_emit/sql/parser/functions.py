@@ -1,7 +1,6 @@
 """Function calls: aggregates, window functions, casts and all calls whose arguments have a grammar of their own.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SumExpr``, ``WindowFuncCall``, ``WindowSpec``, ``CastType``,
-``FunctionCallKeyword``, ``FunctionCallNonKeyword``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SumExpr``, ``WindowFuncCall``, ``FunctionCallKeyword`` ...).
 """
 
 from __future__ import annotations
@@ -45,8 +44,6 @@ _RENAMED = {"INSERT": "INSERT_FUNC"}
 
 
 class CallGrammar(ExpressionGrammar):
-    """Function calls, with and without a grammar of their own."""
-
     # -- aggregates and window functions --------------------------------------------------------------------------
 
     def _aggregate(self) -> nodes.Node | None:
@@ -274,7 +271,6 @@ class CallGrammar(ExpressionGrammar):
             self._expect_symbol(">")
 
     def _binary_and_charset(self) -> tuple[bool, str]:
-        """BINARY [CHARSET x] | CHARSET x [BINARY]."""
         if self._accept("BINARY"):
             return True, self._charset_name() if self._charset_keyword() else ""
         if self._charset_keyword():

@@ -1,8 +1,7 @@
-"""Queries: optimizer hints, the tables after FROM, SELECT, set operations. Tokens in, :class:`Query` nodes out.
+"""Queries: optimizer hints, the tables after FROM, SELECT, set operations.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SelectStmt``, ``TableRefs``, ``SetOprStmt``),
-``pkg/parser/hintparser.y``. A hint that is not in the tables below is an error here. TiDB either drops it with a
-warning or prints it; which of the two is not known.
+Rule source: pingcap/tidb ``pkg/parser/parser.y``, ``pkg/parser/hintparser.y``. A hint that is not in the tables below
+is an error: TiDB drops it with a warning or prints it; which of the two is not known.
 """
 
 from __future__ import annotations
@@ -101,8 +100,6 @@ class _HintGrammar(TokenCursor):
 
 
 class QueryGrammar(CallGrammar):
-    """Queries of statements, and subqueries of expressions."""
-
     # -- tables after FROM ----------------------------------------------------------------------------------------
 
     def _table_references(self) -> nodes.TableFactor:
@@ -258,7 +255,6 @@ class QueryGrammar(CallGrammar):
         return nodes.Row(self._row_value())
 
     def _select(self) -> nodes.Query:
-        """SELECT has been consumed."""
         options, hints, modifiers = self._select_options()
         fields = self._list(self._field)
         having = self._expression() if self._accept("HAVING") else None
@@ -448,9 +444,7 @@ class QueryGrammar(CallGrammar):
         return query
 
     def _try_subselect(self) -> nodes.Subquery | None:
-        """Consume a query in parentheses if there is one here. Each position is parsed once, however deeply it is
-        nested.
-        """
+        """Consume a query in parentheses, if there is one; each position is parsed once, however deeply nested."""
         start = self._index
         if not self._symbol_at("("):
             return None

@@ -1,9 +1,5 @@
-"""Whole statements. Tokens in, one node out.
-
-The tables at the end of this module choose a rule by the first words: a statement of another kind is one row
-more. A rule reads its statement from the first word.
-
-Rule source: pingcap/tidb ``pkg/parser/parser.y``.
+"""Whole statements; the tables at the end choose a rule by the first words. Source: pingcap/tidb
+``pkg/parser/parser.y``.
 """
 
 from __future__ import annotations
@@ -44,10 +40,7 @@ _SEQUENCE_WORDS = {
 
 
 class Parser(AlterGrammar):
-    """The parser of one statement or expression: every rule of the modules of this package."""
-
     def whole_expression(self) -> nodes.Node:
-        """Consume an expression that ends the text."""
         self._what, self._subject = "expression", "the expression"
         if self._at_end:
             self._fail("expected an expression")
@@ -65,7 +58,6 @@ class Parser(AlterGrammar):
         return statement
 
     def any_statement(self) -> nodes.Node:
-        """Consume one whole statement, DDL or not."""
         rule = Parser._query if self._symbol_at("(") else self._rule_of(_OTHERS)
         if rule is None:
             return self.job_statement()

@@ -1,7 +1,5 @@
-"""CREATE TABLE with its options and partitions. Tokens in, a :class:`CreateTable` or :class:`CreateTableLike` node out.
-
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``CreateTableStmt``, ``TableOption``, ``PartitionOpt``,
-``PartDefOption``).
+"""CREATE TABLE with its options and partitions. Rule source: pingcap/tidb ``pkg/parser/parser.y``
+(``CreateTableStmt``).
 """
 
 from __future__ import annotations
@@ -32,8 +30,6 @@ _VALUES = {"range": "LESS THAN", "list": "IN"}
 
 
 class TableGrammar(ColumnGrammar):
-    """CREATE TABLE, its options and partitions."""
-
     # -- options of tables ----------------------------------------------------------------------------------------
 
     def _table_options(self, *, commas: bool = True) -> tuple[nodes.TableOption, ...]:
@@ -169,7 +165,6 @@ class TableGrammar(ColumnGrammar):
     # -- PARTITION BY ---------------------------------------------------------------------------------------------
 
     def _partition_by(self) -> nodes.Partitioning:
-        """PARTITION BY has been consumed."""
         start = self._prev
         key = self._partition_key()
         if self._accept("PARTITIONS"):
