@@ -1,7 +1,6 @@
-"""The steps of an ALTER TABLE: what each makes of a table, and which job of TiDB it is.
+"""The steps of an ALTER TABLE: what each makes of a table, and which job of TiDB it is (:class:`Alteration`).
 
-In: a clause of the statement and the table's state. Out: an :class:`Alteration`. Rule source: pingcap/tidb
-``pkg/ddl/executor.go`` and ``pkg/ddl/modify_column.go``.
+Rule source: pingcap/tidb ``pkg/ddl/executor.go`` and ``pkg/ddl/modify_column.go``.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ MULTI_SCHEMA_CHANGE = "alter table multi-schema change"
 
 @dataclass(frozen=True)
 class Alteration:
-    """One step of an ALTER TABLE; ``action`` is "" if TiDB runs no job."""
+    """One step; ``action`` is "" if TiDB runs no job."""
 
     state: TableState
     action: str = ""
@@ -54,9 +53,7 @@ _CHAR, _VARCHARS = MySQLType.STRING, (MySQLType.VARCHAR, MySQLType.VAR_STRING)
 
 
 def needs_reorg(old: Column, new: Column, *, indexed: bool) -> bool:
-    """Return whether the stored data of ``old`` must be rewritten for ``new``. ``indexed``: whether an index has the
-    column.
-    """
+    """Return whether the stored data of ``old`` must be rewritten. ``indexed``: whether an index has the column."""
     if old.type is new.type:
         return _same_type_differs(old, new)
     if {old.type, new.type} <= STRING_TYPES:
@@ -365,8 +362,6 @@ _OPTION_ACTIONS = {
 
 
 class TableAlterer:
-    """Applies specs under a database's (charset, collation) and a session time zone."""
-
     def __init__(self, database: tuple[str, str], zone: dt.tzinfo) -> None:
         self._database = database
         self._zone = zone

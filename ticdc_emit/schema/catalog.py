@@ -1,8 +1,7 @@
-"""The schema catalog. In: DDL statements. Out: versions of :class:`TableInfo`, and :class:`DdlEvent`.
+"""The schema catalog: DDL statements in, versions of :class:`TableInfo` and :class:`DdlEvent` out.
 
-A :class:`Catalog` holds databases and tables as TiDB does after a history of DDL. It is deterministic: the same history
-gives the same ids and versions. A statement applies completely or, with an error, not at all. Rule source: pingcap/tidb
-``pkg/ddl`` and, for what one statement becomes on the wire, TiCDC (one event per renamed or dropped table).
+The same history gives the same ids and versions. Rule source: pingcap/tidb ``pkg/ddl`` and, for what one statement
+becomes on the wire, TiCDC (one event per renamed or dropped table).
 """
 
 from __future__ import annotations
@@ -45,9 +44,8 @@ class Catalog:
         renamed_schema: RenamedSchema = "lower-case",
         sql_mode: str = "",
     ) -> None:
-        """``time_zone`` (a name or ``+08:00``) is the session's: TIMESTAMP defaults are written in it, kept in UTC.
-
-        ``sql_mode``: the session's, as for SET SQL_MODE; it affects how statements are read (``ANSI_QUOTES`` ...).
+        """``time_zone`` (a name or ``+08:00``): the session's, in which TIMESTAMP defaults are written; they are kept
+        in UTC. ``sql_mode``: the session's; it affects how statements are read (``ANSI_QUOTES`` ...).
         ``renamed_schema``: the case of a table's database name after a RENAME of one table, until its next DDL. TiCDC
         classic writes it in lower case, the new architecture as it was created.
         """
@@ -80,14 +78,13 @@ class Catalog:
         batch: bool = False,
         of_job: bool = False,
     ) -> tuple[DdlEvent, ...]:
-        """Apply one DDL statement and return its events (none if TiDB does nothing, as for USE or IF NOT EXISTS).
+        """Apply one DDL statement wholly or not at all; return its events (none if TiDB does nothing, as for USE).
 
-        Several CREATE TABLE in one text are one job, like those of BR, Lightning and TiDB's fast table creation;
-        ``batch``: also treat a single one as such a job. ``schema`` is the current database of this statement,
-        ``commit_ts`` a TSO, ``ids`` the known ids of the events. ``sql_mode``: the session's, if it differs from the
-        catalog's; a strict one refuses defaults. ``charset``: the session's, which TiDB keeps only for CREATE INDEX and
-        ADD INDEX. ``of_job``: see :func:`~ticdc_emit.sql.script.parse_ddl`. Raises ``DdlError`` (the statement cannot
-        be read or applied) and ``UnknownTableError``.
+        Several CREATE TABLE in one text are one job, like those of BR and fast table creation; ``batch``: so is a
+        single one. ``schema``: the current database, ``commit_ts``: a TSO, ``ids``: the known ids of the events.
+        ``sql_mode``: the session's, if not the catalog's; a strict one refuses defaults. ``charset``: the session's,
+        which TiDB keeps only for CREATE INDEX and ADD INDEX. ``of_job``: as in ``parse_ddl``. Raises ``DdlError`` and
+        ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
         try:
@@ -104,9 +101,7 @@ class Catalog:
             ) from None
 
     def set_time_zone(self, name: str) -> None:
-        """Read TIMESTAMP defaults of further statements in another session's time zone; :class:`SchemaError` if it is
-        not known.
-        """
+        """Read TIMESTAMP defaults of further statements in another time zone. Raises :class:`SchemaError`."""
         self._executor.zone = _zone_of(name)
 
     def ensure_database(self, name: str, *, commit_ts: int = 0) -> None:
@@ -115,32 +110,21 @@ class Catalog:
             self.apply(f"CREATE DATABASE {quoted(name)}", commit_ts=commit_ts)
 
     def adopt(self, info: TableInfo, *, commit_ts: int) -> bool:
-        """Add a table from another source, valid from ``commit_ts`` (TSO) on; create its database.
-
-        Returns ``False`` and does nothing if the name has a version of that time or later.
-        """
+        """Add a table from elsewhere, valid from ``commit_ts`` (TSO) on; ``False`` if its name has a later version."""
         self.ensure_database(info.schema, commit_ts=commit_ts)
         columns, indexes = (max((each.id for each in found), default=0) for found in (info.columns, info.indexes))
         return self._store.adopt(TableState(info, max_column_id=columns, max_index_id=indexes), commit_ts)
 
     def rename(self, target: Callable[[str, str], tuple[str, str]]) -> None:
-        """Give databases and tables the names that ``target`` returns by schema and name, which is "" for a database.
-
-        Only the current versions stay.
-        """
+        """Give databases (the name "") and tables the names that ``target`` returns; only current versions stay."""
         self._store.rename(target)
 
     def table(self, schema: str, name: str) -> TableInfo:
-        """Return the current version of a table or view (names in any case); ``UnknownTableError`` if it does not
-        exist.
-        """
+        """Return the current version of a table or view (names in any case). Raises ``UnknownTableError``."""
         return self._store.table(schema, name).info
 
     def state(self, schema: str, name: str) -> TableState:
-        """Return the current version of a table with what its rows must fit: foreign keys, AUTO_INCREMENT, partitions.
-
-        Raises ``UnknownTableError`` if it does not exist.
-        """
+        """Return :meth:`table` with what its rows must fit: foreign keys, AUTO_INCREMENT, partitions."""
         return self._store.table(schema, name)
 
     def temporary(self, schema: str, name: str) -> TableState | None:
@@ -213,12 +197,9 @@ def catalog_from_sql(
 ) -> Catalog:
     """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
 
-    The script may be a file of mysqldump or Dumpling: SET, LOCK TABLES, rows, transactions, triggers, routines and
-    users are skipped; ``SET time_zone`` holds for TIMESTAMP defaults. Raises ``DdlError`` and ``UnknownTableError``;
-    their ``place`` is a line and column of the script.
-
-    ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created
-    if it does not exist. ``renamed_schema``, ``sql_mode``: see :class:`Catalog`.
+    The script may be a file of mysqldump or Dumpling: all but DDL is skipped; ``SET time_zone`` holds for TIMESTAMP
+    defaults. ``schema``: the current database at the start; databases of tables are created. ``renamed_schema``,
+    ``sql_mode``: see :class:`Catalog`. Raises ``DdlError`` and ``UnknownTableError``, with a ``place``.
     """
     catalog = Catalog(time_zone=time_zone, renamed_schema=renamed_schema, sql_mode=sql_mode)
     catalog.ensure_database(schema, commit_ts=commit_ts)

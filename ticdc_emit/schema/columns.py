@@ -1,8 +1,6 @@
 """A column as TiDB stores it: its type with what the statement leaves out, its options, and what TiDB refuses in them.
 
-In: a column's definition, and the charset, collation and time zone that the table gives it. Out: a
-:class:`BuiltColumn`, or a :class:`DdlError`. Rule source: pingcap/tidb ``pkg/planner/core/preprocess.go``
-(``checkColumn``) and ``pkg/ddl/add_column.go``, with ``sql_mode=''``.
+Rule source: pingcap/tidb ``pkg/planner/core/preprocess.go`` (``checkColumn``), ``pkg/ddl/add_column.go``.
 """
 
 from __future__ import annotations
@@ -48,10 +46,7 @@ _BLOB_SIZES = (
 
 
 def build_type(name: str, spec: TypeSpec, collate: str, inherited: tuple[str, str]) -> Column:
-    """Return a column of a type, without its options; ``DdlError`` if TiDB would refuse it.
-
-    ``collate``: the column's own COLLATE, or empty. ``inherited``: the table's charset and collation.
-    """
+    """Return a column of a type, without its options. ``collate``: its own, or "". ``inherited``: the table's pair."""
     _check_type(name, spec)
     charset, collate = _charset(spec, collate, inherited)
     kind, flen, decimal = _lengths(spec, charset)
@@ -60,7 +55,6 @@ def build_type(name: str, spec: TypeSpec, collate: str, inherited: tuple[str, st
 
 
 def refuse_column(name: str, message: str, remedy: str) -> NoReturn:
-    """Raise the :class:`DdlError` of a column."""
     raise DdlError(f"column {name!r}: {message}", remedy=remedy)
 
 
@@ -184,10 +178,7 @@ class BuiltColumn:
 
 
 def build_column(definition: ColumnDef, charset: str, collate: str, zone: dt.tzinfo, number: int = 0) -> BuiltColumn:
-    """Build a column under the table's ``charset`` and ``collate``; ``DdlError`` if TiDB would refuse it.
-
-    ``number`` is its id.
-    """
+    """Build the column with the id ``number`` under the table's charset and collation."""
     try:
         return _Builder(definition, charset, collate, zone).build(number)
     except SchemaError as error:
@@ -196,7 +187,7 @@ def build_column(definition: ColumnDef, charset: str, collate: str, zone: dt.tzi
 
 
 def with_default(column: Column, default: Literal | DefaultExpression | None, zone: dt.tzinfo) -> Column:
-    """ALTER COLUMN SET DEFAULT (or DROP DEFAULT, None): return the column with its new default."""
+    """Return the column with its new default (None: DROP DEFAULT)."""
     if default is None:
         return replace(column, default=None)
     if column.generated:

@@ -1,10 +1,9 @@
 """The text of a DDL event as each lineage of TiCDC sends it, and as its event filters match it.
 
-Most statements are sent in TiDB's canonical form. Statements with several objects, or with objects without their
-database, are rebuilt: DROP, RENAME, EXCHANGE PARTITION, and in the new architecture CREATE TABLE ... LIKE and views.
-Several CREATE TABLE in one job are split by printing them. Rule source: TiCDC classic ``cdc/model/sink.go``
-(``DDLEvent.FromJob``), ``cdc/owner/ddl_manager.go``, ``pkg/ddl/util.go``; the new architecture
-``logservice/schemastore/persist_storage_ddl_handlers.go``, ``pkg/common/event/util.go``.
+Most texts are TiDB's canonical form. Those with several objects, or with objects without their database, are rebuilt:
+DROP, RENAME, EXCHANGE PARTITION, and in the new architecture CREATE TABLE ... LIKE and views. Rule source: TiCDC
+classic ``cdc/model/sink.go`` (``DDLEvent.FromJob``), ``cdc/owner/ddl_manager.go``, ``pkg/ddl/util.go``; the new
+architecture ``logservice/schemastore/persist_storage_ddl_handlers.go``, ``pkg/common/event/util.go``.
 """
 
 from __future__ import annotations
@@ -32,9 +31,7 @@ _NEW_TABLES = ("create table", "create tables", "recover table")
 
 
 class DdlTexts:
-    """``built``, ``filtered``, ``views``, ``names`` and ``partitions``: switches of the release. Without ``restored``,
-    every text stays as given.
-    """
+    """The parameters are switches of the release. Without ``restored``, every text stays as given."""
 
     def __init__(
         self,
@@ -73,10 +70,7 @@ class DdlTexts:
         return replace(named, query=self._text(named if event.action == "drop view" else event, given), given=None)
 
     def named(self, event: DdlEvent) -> DdlEvent:
-        """Return the event with its table names: the schema store uses the exchanged table.
-
-        It takes the old name of a RENAME from the statement, and the name of a view from the job, in lower case.
-        """
+        """Return the event with an exchanged table's names, a RENAME's old ones as written, a view's in lower case."""
         before, given = event.pre_table_info, event.given
         if self._by_store and event.action in ("create view", "drop view"):
             return replace(event, table=to_lower(event.table))
@@ -90,10 +84,9 @@ class DdlTexts:
         return event
 
     def check(self, event: DdlEvent) -> None:
-        """Raise :class:`~ticdc_emit.errors.DdlError` if TiCDC stops at a DDL even without sending it.
+        """Raise ``DdlError`` if TiCDC stops at a DDL even without sending it.
 
-        The new architecture parses the text of a new table again, in the default SQL mode, where a comment that ends
-        with a backslash is not valid.
+        The new architecture parses a new table again, in the default SQL mode: a comment may not end with a backslash.
         """
         given = event.given
         if not (self._restored and self._by_store) or given is None or event.action not in _NEW_TABLES:
@@ -128,10 +121,7 @@ class DdlTexts:
     # -- by owner ------------------------------------------------------------------------------------------------
 
     def _built(self, event: DdlEvent, given: GivenText) -> str:
-        """Return classic's text before it is restored; restoring does not change what is built here.
-
-        Except several CREATE TABLE, which it splits twice, for the rules and for the events of a job.
-        """
+        """Return classic's text before it is restored; it splits several CREATE TABLE twice: for rules and events."""
         if given.batch:
             return plain_statements(plain_statements(given.batch[given.part])[0])[0] + ";"
         if kind := _DROPS.get(event.action):
@@ -144,10 +134,7 @@ class DdlTexts:
         return event.query
 
     def _exchanged(self, event: DdlEvent, other: TableInfo) -> str:
-        """Return the text of EXCHANGE PARTITION, which classic makes by cutting the original at fixed words.
-
-        With two blanks between words, it takes the text at that place for the partition.
-        """
+        """Return the text that classic makes by cutting the original at fixed words, wrongly after two blanks."""
         upper = event.query.translate(_UPPER)
         start, end = upper.find(_EXCHANGE) + len(_EXCHANGE), upper.find("WITH TABLE")
         partition = event.query[start:end].strip() if end >= start else ""

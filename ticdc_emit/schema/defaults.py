@@ -1,9 +1,8 @@
 """Expressions and defaults in DDL, in the text that TiDB keeps.
 
-In: an expression's node, or the literal after DEFAULT and its column. Out: the text, the columns that an expression
-names, the default as TiDB stores it. Literals are converted to the column's type as TiDB does it: numbers, dates and
-times in a time zone, labels, bytes. Rule source: pingcap/tidb ``pkg/ddl`` (``restoreExpr`` flags:
-:data:`~ticdc_emit.sql.nodes.base.STORED`; ``getDefaultValue``), ``pkg/types/{convert,time}.go``.
+Literals are converted to the column's type as TiDB does it: numbers, dates and times in a time zone, labels, bytes.
+Rule source: pingcap/tidb ``pkg/ddl`` (``restoreExpr`` flags: :data:`~ticdc_emit.sql.nodes.base.STORED`;
+``getDefaultValue``), ``pkg/types/{convert,time}.go``.
 """
 
 from __future__ import annotations
@@ -43,7 +42,6 @@ from ticdc_emit.sql.types import (
 
 
 def function_name(text: str) -> str:
-    """Return the lower-case name of the function that ``text`` calls."""
     return text.split("(", 1)[0].strip().lower()
 
 
@@ -53,12 +51,10 @@ def column_names(text: str) -> tuple[str, ...]:
 
 
 def named_columns(node: Node) -> tuple[str, ...]:
-    """Return the columns that a tree names, in order of appearance, without their table."""
     return tuple(dict.fromkeys(each.name for each in every_node(node) if isinstance(each, ColumnName)))
 
 
 def stored_text(expression: Node | str) -> str:
-    """Return an expression as TiDB keeps it in a schema."""
     node = parse_expression(expression) if isinstance(expression, str) else expression
     try:
         return node.restore(STORED)
@@ -108,10 +104,7 @@ def bits_number(raw: bytes) -> int:
 
 
 def number_of(text: str) -> Decimal:
-    """Return the number in a text; ``ValueError`` for any other text.
-
-    The exponent may be huge: compare the number's ``adjusted()`` before an ``int()`` writes out its digits.
-    """
+    """Return the number in a text, or ``ValueError``; ``int()`` of a huge exponent writes out all its digits."""
     try:
         number = Decimal(text.strip()) if _NUMBER.fullmatch(text) else None
     except InvalidOperation:  # an exponent beyond 18 digits
@@ -129,7 +122,6 @@ def _number(literal: Literal) -> Decimal:
 
 
 def integer_of(literal: Literal, kind: MySQLType, *, unsigned: bool) -> int:
-    """Round the literal to an integer of the column type; ``ValueError`` outside its range."""
     if isinstance(literal.value, float):
         number = round(literal.value)
     else:
@@ -234,10 +226,7 @@ class Moment:
         return f"{self.date_text()} {clock}{_fraction(self.micro, fsp)}"
 
     def in_zone(self, zone: dt.tzinfo, target: dt.tzinfo = dt.timezone.utc) -> Moment:
-        """Return this local time of ``zone`` in another zone; :class:`SkippedTimeError` if ``zone`` has no such time.
-
-        Of two moments with the same local time it is the first one, as in TiDB.
-        """
+        """Return this local time of ``zone`` (the first of two) in another. Raises :class:`SkippedTimeError`."""
         local = dt.datetime(
             self.year, self.month, self.day, self.hour, self.minute, self.second, self.micro, tzinfo=zone
         )
@@ -349,7 +338,6 @@ def normalise_duration(text: str, fsp: int) -> str:
 
 
 def duration_text(micros: int, fsp: int) -> str:
-    """Return microseconds as a TIME."""
     seconds, rest = divmod(abs(micros), 1_000_000)
     fraction = f".{rest:06}"[: fsp + 1] if fsp > 0 else ""
     sign = "-" if micros < 0 else ""
@@ -383,10 +371,7 @@ _LABEL_NUMBER = re.compile(r"0|[1-9]\d{0,9}|0[xX][\da-fA-F]{1,9}|0[bB][01]{1,32}
 
 
 def stored_default(default: Literal | DefaultExpression, column: Column, zone: dt.tzinfo) -> str | bytes | None:
-    """Return what TiDB keeps for ``default`` (None for NULL); ``DdlError`` if the column cannot take it.
-
-    ``column`` needs its final type, length, charset and flags; ``zone`` is the session's time zone.
-    """
+    """Return what TiDB keeps for ``default`` (None for NULL) of a column of its final type. Raises ``DdlError``."""
     if isinstance(default, DefaultExpression):
         return _expression_default(default, column)
     if default.kind == "null":
@@ -400,10 +385,9 @@ def stored_default(default: Literal | DefaultExpression, column: Column, zone: d
 
 
 def original_default(column: Column) -> str | bytes | None:
-    """Return the original default of a column that a statement adds: what its existing rows read.
+    """Return what existing rows read of an added column: its default, or the zero of a NOT NULL type.
 
-    That is its default, or without one the zero of a NOT NULL column's type. TiDB keeps it when the default is changed
-    or dropped, until a statement rewrites the column.
+    TiDB keeps it when the default changes, until a statement rewrites the column.
     """
     if column.default is not None or column.nullable:
         return column.default
@@ -419,7 +403,7 @@ def original_default(column: Column) -> str | bytes | None:
 def with_original_defaults(table: TableInfo) -> TableInfo:
     """Return a table whose columns without a default have their original one; the same object if none differs.
 
-    Raises :class:`~ticdc_emit.errors.SchemaError` for CURRENT_TIMESTAMP, whose time only TiDB knows.
+    Raises ``SchemaError`` for CURRENT_TIMESTAMP, whose time only TiDB knows.
     """
     columns = tuple(
         column if column.default is not None or column.original_default is None else _with_original(column, table)

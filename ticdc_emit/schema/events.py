@@ -15,11 +15,10 @@ from ticdc_emit.sql.nodes.queries import Query
 class GivenText:
     """The parts of the text to send.
 
-    ``canonical``: the whole statement as TiDB prints it, or the error of printing it. ``several``: the statement
-    renames or drops more than one object. ``database``: the current database. ``renamed_from``: schema and name before
-    a RENAME; ``renamed_as``: the same as written in the statement; ``renames``: the old and new names of several
-    tables. ``batch``: the texts of all CREATE TABLE of one job. ``part``: the number among several. ``sql_mode``: the
-    session's. ``stored``: a view's SELECT as TiDB stores it, or why it is not known.
+    ``canonical``: TiDB's text, or the error of printing it. ``several``: more than one object is renamed or dropped.
+    ``database``: the current one. ``renamed_from``: schema and name before a RENAME; ``renamed_as``: as the statement
+    has them; ``renames``: all old and new names. ``batch``: the CREATE TABLE of one job, ``part``: its number among
+    them. ``stored``: a view's SELECT as TiDB stores it, or why it is not known.
     """
 
     canonical: str | UnprintableDdlError
@@ -46,13 +45,12 @@ class GivenText:
 class DdlEvent:
     """A DDL event, as an encoder receives it.
 
-    ``query`` is the statement exactly as given (one per table if it renames or drops several); ``action`` is TiDB's
-    name of it (:data:`~ticdc_emit.sql.actions.ACTIONS`); ``schema`` and ``table`` are those after the DDL, ``table`` ""
-    for a database. ``table_info`` is the version after it, ``pre_table_info`` the one before; None where TiCDC has
-    none. ``commit_ts`` is a TSO. ``filter_text``: the text that event filters match instead of ``query``; "" for the
-    same. ``given``: the input of :class:`~ticdc_emit.schema.ddl_texts.DdlTexts`. ``others``: further tables that the
-    job changes, as they are after it: the exchanged table of EXCHANGE PARTITION, the tables restored by FLASHBACK
-    DATABASE. ``source``: the own schema and name, if table routing gave the event those that messages show.
+    ``query``: the statement exactly as given (one per table if it renames or drops several). ``action``: TiDB's name of
+    it (:data:`~ticdc_emit.sql.actions.ACTIONS`). ``schema`` and ``table``: those after the DDL, ``table`` "" for a
+    database. ``table_info``, ``pre_table_info``: the versions after and before; None where TiCDC has none.
+    ``commit_ts``: a TSO. ``filter_text``: what event filters match, "" for ``query``. ``given``: for ``DdlTexts``.
+    ``others``: further tables after the job: the exchanged one, those that FLASHBACK DATABASE restores. ``source``: the
+    own schema and name, if table routing changed them.
     """
 
     query: str
@@ -81,8 +79,7 @@ class DdlEvent:
 def renamed_together(events: Sequence[DdlEvent]) -> list[DdlEvent]:
     """Return the events of one job that renames several tables, with all its names.
 
-    At its end, TiDB reads each table again. So a table that is renamed twice (where two are swapped) has its last name
-    in both events.
+    TiDB reads each table again at its end, so a table that is renamed twice has its last name in both events.
     """
     given = [(event, event.given) for event in events if event.given is not None]
     renames = tuple((each.renamed_as, (event.schema, event.table)) for event, each in given)

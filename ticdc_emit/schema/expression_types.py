@@ -1,9 +1,7 @@
-"""The types of expressions over a table's columns. In: an expression and the table. Out: its hidden column, for an
-expression index.
+"""The types of expressions over a table's columns, and what an expression index refuses.
 
-``sql.expressions`` has the types of expressions; here are the table's columns as its operands, and what an index
-refuses. Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildHiddenColumnInfo``), ``pkg/ddl/index.go``
-(``checkIndexColumn``) and ``pkg/expression`` (``deriveCoercibilityForColumn``).
+Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildHiddenColumnInfo``), ``pkg/ddl/index.go``
+(``checkIndexColumn``), ``pkg/expression`` (``deriveCoercibilityForColumn``).
 """
 
 from __future__ import annotations
@@ -47,7 +45,6 @@ def infer_column(expression: Expression, state: TableState, index: str = "") -> 
 
 
 def type_in(state: TableState, node: CallTree) -> Operand:
-    """Return the type of an expression over a table's columns; ``DdlError`` if it is not known."""
     from ticdc_emit.sql.expressions import type_of  # with the kernels, which need pyarrow; few schemas have expressions
 
     return type_of(node, partial(column_operand, state))
@@ -90,7 +87,6 @@ def column_operand(state: TableState, name: str) -> Operand:
 
 
 def operand_of(column: Column) -> Operand:
-    """Return a column as an operand of an expression."""
     operand = Operand(
         column.type, column.flen, column.decimal, column.charset, column.collate, column.flags, column.elems
     )

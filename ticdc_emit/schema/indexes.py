@@ -1,7 +1,6 @@
 """The keys of a table: their names, what TiDB refuses in them, and the table with and without them.
 
-In: a constraint, and the :class:`TableState` that gets or loses it. Out: the constraint with the name that TiDB gives
-it, the next state. A key on an expression adds a hidden column. Rule source: pingcap/tidb ``pkg/ddl/create_table.go``
+A key on an expression adds a hidden column. Rule source: pingcap/tidb ``pkg/ddl/create_table.go``
 (``setEmptyConstraintName``), ``pkg/ddl/index.go`` (``GetName4AnonymousIndex``, ``checkIndexColumn``).
 """
 
@@ -64,7 +63,6 @@ def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, .
 
 
 def name_for_alter(state: TableState, constraint: Constraint) -> str:
-    """Name an anonymous key that is added to an existing table."""
     check_count(len(state.info.indexes) + 1)
     base = constraint.keys[0].column or _anonymous(constraint)
     name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
@@ -74,13 +72,11 @@ def name_for_alter(state: TableState, constraint: Constraint) -> str:
 
 
 def check_count(indexes: int) -> None:
-    """Raise :class:`DdlError` for more indexes than a table can have."""
     if indexes > _MAX_INDEXES:
         raise DdlError(f"a table has at most {_MAX_INDEXES} indexes", remedy="Leave some of them out")
 
 
 def check_foreign_keys(keys: int) -> None:
-    """Raise :class:`DdlError` for more foreign keys than a table can have here."""
     if keys > _MAX_FOREIGN_KEYS:
         raise DdlError(f"a table has at most {_MAX_FOREIGN_KEYS} foreign keys", remedy="Leave some of them out")
 
@@ -136,7 +132,6 @@ def _lengths(keys: Sequence[KeyPart]) -> tuple[int, ...]:
 
 
 def flag_primary_key(state: TableState, constraint: Constraint) -> TableState:
-    """Make the columns of a PRIMARY KEY members of it and NOT NULL."""
     for part in constraint.keys:
         column = state.find_column(part.column)
         flags = ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL
@@ -147,7 +142,6 @@ def flag_primary_key(state: TableState, constraint: Constraint) -> TableState:
 
 
 def add_secondary_index(state: TableState, constraint: Constraint) -> TableState:
-    """Add a named KEY or UNIQUE KEY; expressions become hidden columns first."""
     name = constraint.name
     if constraint.clustered is not None:
         raise DdlError(
@@ -274,7 +268,6 @@ def covering_index(state: TableState, columns: tuple[str, ...]) -> bool:
 
 
 def add_foreign_key(state: TableState, constraint: Constraint) -> tuple[TableState, bool]:
-    """Add a foreign key; return the state and whether an index had to be added for it."""
     number = state.max_foreign_key_id + 1
     name = constraint.name or f"fk_{number}"
     check_foreign_keys(len(state.foreign_keys) + 1)
@@ -298,7 +291,6 @@ def _foreign_key(name: str, columns: tuple[str, ...], constraint: Constraint, sc
 
 
 def without_index(state: TableState, name: str) -> TableState:
-    """Drop an index and the hidden columns that were made for it."""
     index = state.index(name)
     if index.primary:
         if state.info.common_handle:

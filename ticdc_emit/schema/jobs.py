@@ -1,7 +1,6 @@
-"""DDL statements applied to databases and tables as TiDB's jobs do it.
+"""DDL statements applied to databases and tables as TiDB's jobs do it, with ids and versions as in TiDB.
 
-In: a statement's node. Out: the events of its jobs, with ids and versions as in TiDB, and the changed store. Rule
-source: pingcap/tidb ``pkg/ddl`` (``genGlobalIDs``, ``updateVersionAndTableInfo``).
+Rule source: pingcap/tidb ``pkg/ddl`` (``genGlobalIDs``, ``updateVersionAndTableInfo``).
 """
 
 from __future__ import annotations
@@ -47,8 +46,6 @@ _KEEPS_UPDATE_TS = frozenset(
 
 
 class JobRecorder:
-    """The statement that runs, and the events of its jobs so far."""
-
     def __init__(self, store: SchemaStore, ids: IdSource) -> None:
         self._store = store
         self._ids = ids
@@ -122,8 +119,7 @@ class JobRecorder:
     ) -> TableState:
         """Give ids and versions, stage the table unless it is gone, and record the event.
 
-        ``schema``: the table's database name from now on; by default as created. ``version``: for a job with several
-        tables, which draws its id itself.
+        ``schema``: by default as created. ``version``: for a job with several tables, which draws its id itself.
         """
         number = len(self._events)
         assigned = self._assigned[number] if number < len(self._assigned) else AssignedIds()
@@ -292,11 +288,9 @@ class TableJobs(JobRecorder):
                 self._store.keep_dropped(self._ids.last_id, state)
 
     def temporary(self, schema: str, name: str) -> TableState | None:
-        """Return the local temporary table with this name, which hides any other table."""
         return self._temporary.get((schema.lower(), name.lower()))
 
     def _add_temporary(self, state: TableState, *, if_not_exists: bool = False) -> None:
-        """Add a local temporary table, with an id of TiDB's counter."""
         key = state.info.schema.lower(), state.info.name.lower()
         if key not in self._temporary:
             self._temporary[key] = replace(state, info=replace(state.info, id=self._ids.next_id()))
@@ -378,7 +372,6 @@ class TableJobs(JobRecorder):
                 before = self._finish(step.action, before, step.state).info
 
     def _runs(self, statement: _S, query: str) -> _S:
-        """Replace the statement by the one that TiDB runs."""
         self._query, self._canonical = query, canonical_text(statement)
         return statement
 
@@ -408,8 +401,6 @@ def _shape(info: TableInfo) -> list[tuple[str, int, int, int, str]]:
 
 
 class DatabaseJobs(JobRecorder):
-    """A method for each statement."""
-
     def use(self, statement: statements.UseDatabase) -> None:
         self._store.current = self._store.database(statement.name).name
 
@@ -489,9 +480,7 @@ class DatabaseJobs(JobRecorder):
 
 @dataclass(frozen=True)
 class Job:
-    """``schema``: the database, or the name of an object outside databases. ``ids``: how many ids it takes from TiDB's
-    counter.
-    """
+    """``schema``: or the name of an object outside databases. ``ids``: how many it takes from TiDB's counter."""
 
     action: str
     schema: str
@@ -500,15 +489,11 @@ class Job:
 
 
 class OtherObjects:
-    """The names of all objects that are not tables."""
-
     def __init__(self) -> None:
         self._names: set[tuple[str, str, str]] = set()
 
     def run(self, statement: OtherStatement, database: str) -> Iterator[Job]:
-        """Yield the jobs of a statement; ``database`` is the current one. LOCK TABLES, for example, is not a job by
-        default.
-        """
+        """Yield the jobs of a statement. LOCK TABLES, for example, is not a job by default."""
         if isinstance(statement, Sequence):
             schema = statement.name.schema or database
             is_new = statement.verb == "CREATE"
@@ -572,10 +557,8 @@ class DdlExecutor(TableJobs, DatabaseJobs):
         assigned: tuple[AssignedIds, ...],
         sql_mode: str = "",
     ) -> tuple[DdlEvent, ...]:
-        """Apply ``statement``, whose text is ``query``, completely or not at all.
-
-        ``schema``: the current database, ``None`` for that of the last USE. ``assigned``: ids that TiDB gave, for each
-        job. Raises the family of :class:`SchemaError`.
+        """Apply ``statement`` wholly or not at all. ``schema``: the current database, ``None`` for that of the last
+        USE. ``assigned``: ids that TiDB gave, for each job. Raises the family of :class:`SchemaError`.
         """
         self._query, self._commit_ts, self._assigned, self._sql_mode = query, commit_ts, assigned, sql_mode
         self._canonical = canonical_text(statement)

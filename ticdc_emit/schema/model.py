@@ -1,7 +1,6 @@
 """The schema of one table version: ``TableInfo``, ``Column``, ``Index``; immutable, hashable, picklable.
 
-A ``TableInfo`` has what a TiCDC encoder reads from TiDB's own ``model.TableInfo`` (printed as ``table_info`` in the
-golden vectors). Everything derives from the DDL, except ids and versions, which TiDB assigns and the caller may give.
+It is what a TiCDC encoder reads from TiDB's own ``model.TableInfo``.
 """
 
 from __future__ import annotations
@@ -58,14 +57,11 @@ class Column:
     hidden: bool = False  # made by TiDB for an expression index; not in rows
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out derived values."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def kind(self) -> Column:
-        """The definition of the column's values: everything but its id, name, comment and original default. Equal kinds
-        are the same object.
-        """
+        """All but its id, name, comment and original default. Equal kinds are the same object."""
         return _kept_kind(replace(self, id=0, name="", comment="", original_default=None))
 
     @cached_property
@@ -152,10 +148,9 @@ class Partition:
 class TableInfo:
     """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order.
 
-    ``selected``: the names of the columns that remain after the changefeed's column selectors; ``None``: all.
-    ``virtual_keys``: whether messages show a unique key over virtual columns as the handle key; ``joined_keys``:
-    whether they show a unique key before a non-clustered primary key as a part of it. ``source``: the table's own
-    schema and name, if table routing gave it those that messages show.
+    ``selected``: the names of the columns that remain after column selectors; ``None``: all. ``virtual_keys``: messages
+    may show a unique key over virtual columns as the handle key. ``joined_keys``: they show a unique key before a
+    non-clustered primary key as a part of it. ``source``: the own schema and name, if table routing changed them.
     """
 
     schema: str
@@ -258,9 +253,9 @@ class TableInfo:
 
     @property
     def tidb_primary_key(self) -> tuple[str, ...]:
-        """The names of the primary key in its order, ignoring selectors, as TiDB's ``GetPrimaryKey`` returns it.
+        """The primary key's names in its order, as TiDB's ``GetPrimaryKey``; selectors do not count.
 
-        Without a primary key: the first unique index whose columns are all NOT NULL and not hidden, else ().
+        Without one: the first unique index whose columns are all NOT NULL and not hidden, else ().
         """
         if self.pk_is_handle:
             return tuple(column.name for column in self.whole_primary_key)
@@ -271,10 +266,9 @@ class TableInfo:
 
     @cached_property
     def whole_handle_key(self) -> tuple[Column, ...]:
-        """The handle key in table order (semantics 2.0.5): the primary key, else the best unique index, else ().
+        """The handle key in table order, ignoring selectors (semantics 2.0.5): primary key, else unique index, else ().
 
-        Among unique indexes whose columns are all NOT NULL and none virtual: fewest columns, tie by smallest index id.
-        Selectors do not affect the choice.
+        That has the fewest columns, all NOT NULL and none virtual; tie by smallest index id.
         """
         return self.whole_primary_key or self._best_key(self.row_columns)
 
@@ -285,9 +279,9 @@ class TableInfo:
 
     @cached_property
     def shown_handle_key(self) -> tuple[Column, ...]:
-        """The handle key as messages show it, in table order. With ``virtual_keys``, a unique key over virtual or
-        hidden columns may be chosen, too; rows have no values for these columns. With ``joined_keys``, the best unique
-        key before a non-clustered primary key is a part of it.
+        """The handle key as messages show it, in table order. With ``virtual_keys`` it may have virtual or hidden
+        columns, of which rows have no values; with ``joined_keys`` the best unique key before a non-clustered primary
+        key.
         """
         if self.whole_primary_key:
             if not self.joined_keys or self.pk_is_handle or self.common_handle:

@@ -1,7 +1,7 @@
-"""Partition changes: a spec and a :class:`TableState` in, the next state and its action out. New partitions have id 0.
+"""Partition changes: the next state of a table and its action. New partitions have id 0.
 
-Rule source: pingcap/tidb ``pkg/ddl/partition.go`` and ``executor.go``. Rebuilding partitioning as a whole (PARTITION
-BY, REMOVE PARTITIONING) makes a new physical table, so the table's id opens too.
+Rule source: pingcap/tidb ``pkg/ddl/partition.go`` and ``executor.go``. PARTITION BY and REMOVE PARTITIONING make a new
+physical table, so the table's id opens too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ _REORGANIZE = "alter table reorganize partition"
 
 
 def find_partition(state: TableState, name: str) -> Partition:
-    """Return the partition called ``name`` in any case; ``DdlError`` if there is none."""
     if not state.info.partitions:
         raise DdlError(
             f"table {state.info.full_name} is not partitioned", remedy="Use ALTER TABLE ... PARTITION BY first"

@@ -1,8 +1,6 @@
 """RANGE partitions over one value: their upper bounds in the text that TiDB keeps, and INTERVAL partitions spelled out.
 
-In: the partitioning of a statement and the table's state. Out: the bounds by partition; the statement, and its text,
-with each partition of INTERVAL, FIRST PARTITION or LAST PARTITION written out. Rule source: pingcap/tidb
-``pkg/ddl/partition.go`` (``buildRangePartitionDefinitions``, ``getLowerBoundInt``).
+Rule source: pingcap/tidb ``pkg/ddl/partition.go`` (``buildRangePartitionDefinitions``, ``getLowerBoundInt``).
 """
 
 from __future__ import annotations
@@ -43,17 +41,13 @@ _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 @dataclass(frozen=True)
 class RangeKind:
-    """The kind of bounds: integers, dates (``fsp`` -1) or date-times with ``fsp`` digits.
-
-    ``floor`` is the least value, "" if unknown.
-    """
+    """Bounds: integers, dates (``fsp`` -1) or date-times with ``fsp`` digits. ``floor``: the least, "" if unknown."""
 
     is_integer: bool
     floor: str
     fsp: int = -1
 
     def read(self, node: Node) -> Bound:
-        """Return the value of a constant; ``DdlError`` if it is not a constant."""
         if isinstance(node, Parenthesised):
             return self.read(node.operand)
         negative = isinstance(node, Unary) and node.operator == "-"
@@ -65,7 +59,6 @@ class RangeKind:
         raise DdlError(f"the bound {node.restore()} is not {'an integer' if self.is_integer else 'a date in quotes'}")
 
     def parsed(self, text: str) -> Bound:
-        """Return the value of a bound's text."""
         if self.is_integer:
             return int(text)
         try:
@@ -75,7 +68,6 @@ class RangeKind:
             raise DdlError(f"the bound {text!r} is not a date") from None
 
     def text(self, bound: Bound) -> str:
-        """Return a bound as TiDB prints it."""
         if self.is_integer:
             return str(bound)
         if self.fsp < 0:
@@ -91,16 +83,13 @@ class RangeKind:
         return self.node(f"{self.floor} 00:00:00" + (f".{'0' * self.fsp}" if self.fsp else ""))
 
     def node(self, text: str) -> Node:
-        """Return a bound's text as the node of a constant."""
         if not self.is_integer:
             return Constant("string", text, "utf8mb4")
         number: Node = Constant("integer", text.removeprefix("-"))
         return Unary("-", number) if text.startswith("-") else number
 
     def after(self, bound: Bound, amount: int, unit: str) -> Bound:
-        """Return the bound plus an amount of a unit ("" for integers). A day that a month lacks becomes its last
-        day.
-        """
+        """Return the bound plus an amount of a unit ("" for integers); a day that a month lacks becomes its last."""
         if not unit:
             return bound + amount
         try:
@@ -159,7 +148,6 @@ _SPELL_OUT = "Write the partitions out"
 
 
 def has_interval(statement: CreateTable | AlterTable) -> bool:
-    """Return whether the statement uses intervals."""
     if isinstance(statement, CreateTable):
         return statement.partitioning is not None and statement.partitioning.key.interval is not None
     return any(_is_interval(clause) for clause in statement.clauses)
@@ -174,11 +162,7 @@ def _is_interval(clause: AlterSpec) -> bool:
 def create_spelled_out(
     statement: CreateTable, query: str, state: TableState, quote: Callable[[str], str]
 ) -> tuple[CreateTable, str]:
-    """Return the statement as TiDB runs it, and the text of its job.
-
-    ``state`` is the new table without its partitions; ``quote`` quotes a name. Raises ``DdlError`` with ``position``
-    for statements that TiDB refuses, and for bounds that are not constants.
-    """
+    """Return the statement as TiDB runs it, and the text of its job. ``state``: the table without partitions."""
     assert statement.partitioning is not None
     by, text = _spell_out(statement.partitioning, query, state, quote)
     return replace(statement, partitioning=by), text
@@ -187,7 +171,6 @@ def create_spelled_out(
 def alter_spelled_out(
     statement: AlterTable, query: str, state: TableState, quote: Callable[[str], str]
 ) -> tuple[AlterTable, str]:
-    """Return the statement as TiDB runs it, and the text of its job, like :func:`create_spelled_out`."""
     clauses: list[AlterSpec] = []
     for clause in reversed(statement.clauses):  # so that inserted text does not move other clauses
         if isinstance(clause, ChangePartitions) and clause.by is not None and clause.by.key.interval is not None:
@@ -329,7 +312,6 @@ _DAY = 24 * 60 * 60
 
 
 def _guess_interval(kind: RangeKind, bounds: list[Bound]) -> tuple[int, str]:
-    """Return the interval between the bounds, guessed as in TiDB, which does not store it."""
     steps = len(bounds) - 1
     apart = kind.distance(bounds[0], bounds[-1]) // steps if steps > 0 else 0
     unit = ""

@@ -1,11 +1,9 @@
 """Rows from one version of a table to another, in canonical text.
 
-In: two versions of a table, rows of the first. Out: the same rows with the columns of the second. A column is the same
-if it has the same id or, if MODIFY COLUMN gave it a new id, the same name. A new column has its DEFAULT; without one,
-NULL or its type's zero. A value that only TiDB knows (DEFAULT CURRENT_TIMESTAMP, a DEFAULT that is not UTF-8, MODIFY
-COLUMN to another kind of type) is missing in the row until the row changes; :func:`rows_after_ddl` refuses it. Rule
-sources: pingcap/tidb ``pkg/ddl/column.go`` (``generateOriginDefaultValue``), ``pkg/table/column.go``
-(``GetColOriginDefaultValue``, ``GetZeroValue``), ``pkg/types`` (casts).
+A column is the same if it has the same id or, if MODIFY COLUMN gave it a new id, the same name. A new column has its
+DEFAULT; without one, NULL or its type's zero. A value that only TiDB knows (DEFAULT CURRENT_TIMESTAMP, one that is not
+UTF-8, MODIFY COLUMN to another kind of type) is missing until the row changes. Rule sources: pingcap/tidb
+``pkg/ddl/column.go``, ``pkg/table/column.go`` (``GetColOriginDefaultValue``, ``GetZeroValue``), ``pkg/types``.
 """
 
 from __future__ import annotations
@@ -44,9 +42,7 @@ _UNKNOWN: Final = object()
 
 
 class RowConversion:
-    """Converts rows from the version ``before`` to the version ``after``. ``zone``: the time zone of TIMESTAMP values;
-    ``commit_ts``: the TSO of the statement, which NOW() in a DEFAULT stands for.
-    """
+    """``zone``: of TIMESTAMP values. ``commit_ts``: the TSO of the statement, which NOW() in a DEFAULT stands for."""
 
     def __init__(self, before: TableInfo, after: TableInfo, zone: str, commit_ts: int | None = None) -> None:
         self.table = after.full_name
@@ -69,7 +65,6 @@ class RowConversion:
         return {name: values[name] for name in self._order if name in values}
 
     def part(self, row: Mapping[str, str | None]) -> Row:
-        """Return some columns of a row."""
         values: Row = {}
         for old, new, known, cast in self._kept:
             if old in row:
@@ -86,10 +81,7 @@ class RowConversion:
 def rows_after_ddl(
     rows: Iterable[Row], before: TableInfo, after: TableInfo, zone: str, commit_ts: int
 ) -> Iterator[Row]:
-    """Yield each row with the columns of ``after``, in their order. ``commit_ts``: the TSO of the statement.
-
-    Raises :class:`SchemaError` if a column's values cannot be known and there are rows.
-    """
+    """Yield each row with the columns of ``after``; ``commit_ts``: the statement's TSO. Raises :class:`SchemaError`."""
     conversion = None
     for row in rows:
         if conversion is None:
@@ -187,8 +179,7 @@ def _base64(raw: bytes) -> str:
 def value_of_old_rows(column: Column, zone: str, commit_ts: int | None = None) -> str | None:
     """Return the value of a new column in existing rows: its DEFAULT, else NULL or the zero of its type.
 
-    Times are in ``zone``; NOW() is the time of ``commit_ts``, a TSO, unknown without it. Raises :class:`SchemaError`
-    for a default that only TiDB knows.
+    NOW() is the time of ``commit_ts``, a TSO. Raises :class:`SchemaError` for a default that only TiDB knows.
     """
     value = _in_old_rows(column, zone, commit_ts)
     if value is None or isinstance(value, str):
@@ -252,10 +243,6 @@ def _zero(column: Column) -> object:
 
 
 def _year(text: str) -> int:
-    """Read a YEAR default as TiDB does, which stores it as text: DEFAULT 0 is DEFAULT '0' and means 2000; only '0000'
-    means 0.
-
-    MySQL distinguishes the number from the text, and reads DEFAULT 0 as 0.
-    """
+    """Read a YEAR default, which TiDB stores as text: 0 means 2000, only '0000' means 0. (MySQL reads 0 as 0.)"""
     number = int(text)
     return number if number >= 100 or (number == 0 and len(text) == 4) else full_year(number)

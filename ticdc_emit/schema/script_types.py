@@ -1,10 +1,7 @@
 """Column types and defaults of other systems as TiDB's: a row for each type of sqlglot, and what a dialect has.
 
-In: a type as sqlglot reads it, and its dialect. Out: a :class:`~ticdc_emit.schema.frames.source_table.TypeChoice`:
-TiDB's type that holds all its values, and what the choice assumes; :class:`~ticdc_emit.errors.UnsupportedTypeError`
-where no type does. Of a default the text after DEFAULT, ``None`` where TiDB has no equal: a cast is dropped only where
-it changes nothing. Rule sources: the manuals of the systems (chapters on data types), and pingcap/tidb
-``pkg/parser/mysql/const.go`` (limits).
+A cast in a default is dropped only where it changes nothing. Rule sources: the manuals of the systems (chapters on data
+types), and pingcap/tidb ``pkg/parser/mysql/const.go`` (limits).
 """
 
 from __future__ import annotations
@@ -39,9 +36,7 @@ _MOST_FRACTION, _MOST_DIMENSIONS = 6, 16_383
 
 
 class _Rule(NamedTuple):
-    """``plain``: TiDB's type without arguments. ``given``: with them, "" if they make no difference. ``note``: the
-    assumption, or that the values are instants.
-    """
+    """TiDB's type without arguments and, if they make a difference, with them; ``note``: the assumption."""
 
     plain: str
     given: str = ""
@@ -160,22 +155,16 @@ _OTHER = {
 
 
 def enum_type(labels: exp.Expr) -> TypeChoice:
-    """Return the type of one of these labels."""
     return TypeChoice(f"ENUM({', '.join(string_literal(each.name) for each in labels.expressions)})")
 
 
 def type_name(kind: exp.DataType) -> str:
-    """Return the last part of the name of a type that sqlglot does not know, "" for others."""
     named = kind.args.get("kind")
     return named.name if isinstance(named, exp.Expr) else str(named or "")
 
 
 def tidb_type(kind: exp.DataType, dialect: str) -> TypeChoice:
-    """Return TiDB's type for one of a dialect's own.
-
-    Raises :class:`~ticdc_emit.errors.UnsupportedTypeError`, without its column, for an unknown one and if no type of
-    TiDB holds the values.
-    """
+    """Return TiDB's type for a dialect's. Raises ``UnsupportedTypeError``, without its column."""
     own, name = _OTHER.get(dialect, {}), type_name(kind).lower() or str(kind.this).lower()  # or oid, regclass
     if isinstance(kind.this, exp.Interval):
         if kind.this.args["unit"].name == "DAY" and dialect in ("spark", "databricks"):
@@ -207,7 +196,6 @@ def tidb_type(kind: exp.DataType, dialect: str) -> TypeChoice:
 
 
 def _fitted(text: str, note: str, kind: exp.DataType) -> TypeChoice:
-    """Return a type within TiDB's limits. Raises :class:`UnsupportedTypeError` if its values need more."""
     name, *numbers = re.findall(r"[A-Z ]+|\d+", text)
     size, scale = (*map(int, numbers), 0, 0)[:2]
     is_instant = note.startswith(_INSTANT)
@@ -287,7 +275,6 @@ def _kind(type_text: str) -> str:
 
 
 def _changes_nothing(cast: exp.DataType, value: exp.Expr, own: str, dialect: str) -> bool:
-    """Return whether a value is the same after a cast, in a column of TiDB's type."""
     try:
         target = tidb_type(cast, dialect).text
     except UnsupportedTypeError:  # one of the script's, which is that of the column
@@ -320,7 +307,6 @@ def _function(value: exp.Expr, own: str) -> str | None:
 
 
 def _literal(value: exp.Expr, choice: TypeChoice) -> str | None:
-    """Return a constant as TiDB writes it for a type."""
     own, kind, text = choice.text, _kind(choice.text), _constant(value)
     if text is None:
         return None

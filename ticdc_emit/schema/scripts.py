@@ -1,11 +1,7 @@
 """Scripts of other databases as ``CREATE TABLE`` of TiDB: dumps of PostgreSQL, and what sqlglot reads of others.
 
-    schema_sql(script, "postgres")
-
-In: the text of a script. Out: a :class:`~ticdc_emit.schema.frames.source_table.SourceTable` for each table, and a
-sentence for each choice that the script does not make. CREATE TABLE, what dumps add to a table (ALTER TABLE, unique
-indexes, comments) and types count; other statements are skipped and counted. A change of a table that dumps do not
-write is refused. Names keep the case that the system keeps them in.
+CREATE TABLE, what dumps add to a table (ALTER TABLE, unique indexes, comments) and types count; other statements are
+skipped and counted. A change of a table that dumps do not write is refused.
 """
 
 from __future__ import annotations
@@ -146,9 +142,7 @@ def source_schema(text: str, dialect: str, *, schema: str = "test") -> SourceSch
     ``hive``, or another that sqlglot reads. ``schema``: the database of tables whose name has no schema. A schema of
     the system is a database of TiDB; what is left of it in a longer name is left out.
 
-    Raises :class:`DdlError` for text that is not the dialect's, with its place;
-    :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type without an equal; :class:`SchemaError` for what TiDB
-    refuses.
+    Raises :class:`DdlError` with its place, :class:`~ticdc_emit.errors.UnsupportedTypeError` and :class:`SchemaError`.
     """
     name = dialect_of(dialect)
     refuse_path(text)
@@ -201,8 +195,6 @@ def _title(dialect: str) -> str:
 
 
 class _Script:
-    """What the statements of a script have made so far. ``schema``: the database of names without a schema."""
-
     def __init__(self, text: str, dialect: str, schema: str) -> None:
         self.text, self.dialect, self.schema = text, dialect, schema
         self.tables: dict[Name, _Table] = {}
@@ -611,7 +603,6 @@ class _Script:
         return kind(error.message, remedy=error.remedy, **{**error.context, **context})
 
     def _built(self, table: _Table, column: _Column, notes: list[str]) -> SourceColumn | None:
-        """Return a column in TiDB's SQL, ``None`` for one without a type; add sentences to ``notes``."""
         shown = quoted(column.name)
         if column.type is None:
             notes.append(f"{shown} is left out, because {column.generated} has no equal in TiDB.")
@@ -663,7 +654,6 @@ class _Script:
         return tidb_type(column.type, self.dialect) if found is None else found[0]
 
     def assumptions(self) -> Iterator[str]:
-        """Yield sentences about the script as a whole."""
         if self._without_columns:
             yield (
                 f"These tables are left out, because their columns have no types in the script: "
@@ -681,7 +671,6 @@ class _Script:
 
 
 def _padded(text: str, found: re.Match[str]) -> str:
-    """Return a text of the same length, so that places stay."""
     return found.expand(text).ljust(len(found[0]))
 
 

@@ -1,8 +1,7 @@
 """Ids and versions: assigned as in TiDB, or given by the caller.
 
-TiDB draws the ids of databases, tables, partitions and DDL jobs from one counter. The same history of DDL therefore
-gives the same ids, here as in a fresh cluster. ``version`` (a TSO: when the DDL finished) and ``update_ts`` (when the
-table's definition last changed) come from the DDL's commit_ts.
+TiDB draws the ids of databases, tables, partitions and jobs from one counter, so the same DDL gives the same ids as in
+a fresh cluster. ``version`` (a TSO: when the DDL finished) and ``update_ts`` come from the DDL's commit_ts.
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ FIRST_USER_ID = 116
 
 @dataclass(frozen=True)
 class AssignedIds:
-    """Known ids of one DDL event's result; those that are None or missing are assigned.
-
-    ``column_ids`` and ``partition_ids`` are by name; ``version`` and ``update_ts`` are TSOs.
-    """
+    """Known ids of one DDL event's result, those of parts by name; others are assigned. The last two are TSOs."""
 
     table_id: int | None = None
     column_ids: Mapping[str, int] = field(default_factory=dict)
@@ -42,7 +38,6 @@ class IdSource:
         self._last_version = 0
 
     def next_id(self) -> int:
-        """Return the next global id."""
         self._next_id += 1
         return self._next_id - 1
 
@@ -52,11 +47,9 @@ class IdSource:
         return self._next_id - 1
 
     def reserve(self, used: int) -> None:
-        """Keep later ids above a given one."""
         self._next_id = max(self._next_id, used + 1)
 
     def save(self) -> tuple[int, int]:
-        """Return the counters, for :meth:`restore`."""
         return self._next_id, self._last_version
 
     def restore(self, saved: tuple[int, int]) -> None:
@@ -71,9 +64,7 @@ class IdSource:
 
 @dataclass(frozen=True)
 class ForeignKey:
-    """A foreign key's name, the columns of the table that it constrains, and what they refer to.
-
-    ``parent``: schema and name of the other table, ``referred``: its columns. ``on_delete``, ``on_update``: what
+    """``parent``: schema and name of the other table, ``referred``: its columns. ``on_delete``, ``on_update``: what
     happens to rows when a row of the other table goes or changes; "" if the statement does not say.
     """
 
@@ -87,9 +78,7 @@ class ForeignKey:
 
 @dataclass(frozen=True)
 class TableState:
-    """``max_…_id``: the greatest id given so far. ``ttl_column``: "" without TTL. ``auto_increment``: the least number
-    that AUTO_INCREMENT may give next. ``auto_random``: the AUTO_RANDOM column, "" for none.
-    """
+    """``max_…_id``: the greatest so far. ``auto_increment``: the least number that may come next. "" for no column."""
 
     info: TableInfo
     max_column_id: int = 0
@@ -132,7 +121,6 @@ class TableState:
         return next((index for index in self.info.indexes if index.name.lower() == wanted), None)
 
     def index(self, name: str) -> Index:
-        """Return the index called ``name`` in any case; ``DdlError`` if there is none."""
         index = self.find_index(name)
         if index is None:
             raise DdlError(f"table {self.info.full_name} has no index {name!r}", remedy="Check its name", index=name)
@@ -145,19 +133,16 @@ class TableState:
         return replace(self, info=replace(self.info, indexes=indexes))
 
     def append_columns(self, *columns: Column) -> TableState:
-        """Add columns at the end, with the next ids."""
         added = tuple(replace(column, id=number) for number, column in enumerate(columns, self.max_column_id + 1))
         info = replace(self.info, columns=self.info.columns + added)
         return replace(self, info=info, max_column_id=self.max_column_id + len(added))
 
     def append_index(self, index: Index) -> TableState:
-        """Add an index at the end, with the next id."""
         number = self.max_index_id + 1
         state = replace(self, max_index_id=number)
         return state.with_indexes((*self.info.indexes, replace(index, id=number)))
 
     def replace_column(self, old_name: str, new: Column) -> TableState:
-        """Replace a column by ``new``, also in indexes and foreign keys."""
         wanted = old_name.lower()
         columns = tuple(new if column.name.lower() == wanted else column for column in self.info.columns)
         state = self.with_columns(columns)
@@ -177,8 +162,6 @@ TableKey = tuple[str, str]
 
 @dataclass(frozen=True)
 class Database:
-    """A database, with the charset and collation of its new tables."""
-
     name: str
     charset: str
     collate: str
@@ -189,10 +172,7 @@ class Database:
 
 
 class SchemaStore:
-    """Databases, tables and their versions; a statement stages its changes, and commits them or rolls them back.
-
-    ``server_default``: charset and collation of new databases. ``current``: the database of names without one.
-    """
+    """Databases, tables and their versions; a statement stages its changes, and commits them or rolls them back."""
 
     def __init__(self, server_default: tuple[str, str]) -> None:
         self.server_default = server_default
@@ -208,7 +188,6 @@ class SchemaStore:
     # -- databases -----------------------------------------------------------------------------------------------
 
     def database(self, name: str) -> Database:
-        """Return a database; ``DdlError`` if it does not exist."""
         database = self._databases.get(name.lower())
         if database is None:
             raise DdlError(
@@ -266,7 +245,6 @@ class SchemaStore:
         return iter(self._tables.values())
 
     def keep_dropped(self, job: int, state: TableState) -> None:
-        """Remember a table that a job drops or truncates."""
         self._dropped.append((job, state))
 
     def dropped_table(self, schema: str, name: str, job: int = 0) -> TableState:
@@ -288,9 +266,7 @@ class SchemaStore:
         self._staged[state.info.schema.lower(), state.info.name.lower()] = state
 
     def adopt(self, state: TableState, commit_ts: int) -> bool:
-        """Add a table without its statements, valid from ``commit_ts`` on; return ``False`` if its name has a newer
-        version.
-        """
+        """Add a table, valid from ``commit_ts`` on; return ``False`` if its name has a newer version."""
         history = self._history.get((state.info.schema.lower(), state.info.name.lower()), [])
         if history and history[-1][0] >= commit_ts:
             return False
@@ -313,9 +289,7 @@ class SchemaStore:
         self._staged.clear()
 
     def rename(self, target: Callable[[str, str], TableKey]) -> None:
-        """Give databases and tables the names that ``target`` returns (a database's for the table ""); earlier versions
-        and what was dropped are forgotten.
-        """
+        """Give databases (the table "") and tables the names that ``target`` returns; earlier versions are gone."""
         states, histories = list(self._tables.values()), self._history
         for database in list(self._databases.values()):
             self.put_database(replace(database, name=target(database.name, "")[0] or database.name))

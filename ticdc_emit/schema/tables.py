@@ -1,4 +1,4 @@
-"""CREATE TABLE. In: the statement's node. Out: a :class:`TableState` (ids of table and partitions are still 0).
+"""CREATE TABLE: the statement's node in, a :class:`TableState` whose ids are still 0 out.
 
 Rule source: pingcap/tidb ``pkg/ddl/create_table.go``. A primary key is clustered unless it is NONCLUSTERED
 (``tidb_enable_clustered_index = ON``, TiDB's default).
@@ -38,7 +38,6 @@ def check_identifier(name: str, what: str) -> None:
 
 
 def unique_names(names: Iterable[str], what: str) -> None:
-    """Raise :class:`DdlError` for a name that comes twice, in any case; ``what`` it names."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
@@ -47,7 +46,6 @@ def unique_names(names: Iterable[str], what: str) -> None:
 
 
 def charset_of_options(options: Iterable[TableOption]) -> tuple[str, str]:
-    """Return the (charset, collation) of table options, "" where they have none."""
     charset = collate = ""
     for option in options:
         if option.name == "charset":
@@ -206,7 +204,6 @@ def _check_partitioning(by: Partitioning) -> None:
 
 
 def with_ttl(state: TableState, options: tuple[TableOption, ...]) -> TableState:
-    """Apply TTL options; the column must exist and hold dates."""
     name = next((str(option.value) for option in options if option.name == "ttl"), "")
     if not name:
         if not state.ttl_column and any(option.name.startswith("ttl") for option in options):

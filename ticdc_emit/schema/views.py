@@ -1,8 +1,6 @@
-"""CREATE VIEW: the columns of its SELECT. They have a name but no type, because TiDB resolves types when the view is
-read.
+"""CREATE VIEW: the columns of its SELECT, without types, which TiDB resolves when the view is read.
 
-Rule source: pingcap/tidb ``pkg/planner/core`` (``buildProjection``: a column without alias is named by its own text)
-and ``pkg/ddl`` (``CreateView``).
+Rule source: pingcap/tidb ``pkg/planner/core`` (a column without alias is named by its own text), ``pkg/ddl``.
 """
 
 from __future__ import annotations
@@ -35,10 +33,7 @@ from ticdc_emit.sql.types import MySQLType
 def build_view(
     statement: CreateView, sql: str, schema: str, database: tuple[str, str], table: Callable[[TableName], TableInfo]
 ) -> TableInfo:
-    """Build a view's ``TableInfo`` (id 0) from its statement in ``sql``.
-
-    ``table`` looks up the tables of its SELECT, for ``*``.
-    """
+    """Build a view's ``TableInfo`` (id 0). ``table`` looks up the tables of its SELECT, for ``*``."""
     check_identifier(statement.table.name, "view")
     names = tuple(_output_names(statement.query, sql, table))
     if statement.columns:
@@ -79,7 +74,6 @@ def _first_select(query: Query) -> Select:
 
 
 def field_name(field: Field, sql: str) -> str:
-    """Return the name of a column of a SELECT in ``sql``."""
     if field.alias:
         return field.alias
     value, text = field.value, sql[field.start : field.end]
@@ -118,10 +112,7 @@ _IN_TABLE = 2  # parts of a column's name with its table
 def stored_select(
     statement: CreateView, sql: str, database: str, table: Callable[[TableName], TableInfo]
 ) -> Query | UnprintableDdlError:
-    """Return the SELECT that TiDB stores; an error if its planner rewrites more than is known here.
-
-    ``sql`` is the statement's text, ``database`` the current one; ``table`` looks up the columns of ``*``.
-    """
+    """Return the SELECT that TiDB stores; an error if its planner rewrites more than is known here."""
     try:
         return _Stored(sql, database, table).of(statement.query)
     except UnprintableDdlError as error:
@@ -131,10 +122,7 @@ def stored_select(
 
 
 def sent_view(statement: CreateView, stored: Query | UnprintableDdlError, schema: str, database: str) -> CreateView:
-    """Return the statement as the new architecture sends it; ``schema`` is the view's database.
-
-    Raises :class:`~ticdc_emit.errors.UnprintableDdlError` if it sends a SELECT that is not known.
-    """
+    """Return the statement as the new architecture sends it; ``UnprintableDdlError`` for a SELECT that is not known."""
     if isinstance(stored, UnprintableDdlError):
         if _may_be_replaced(statement.query, schema, database):
             raise stored
@@ -153,7 +141,6 @@ class _Stored:
         self._table = table
 
     def of(self, node: _N) -> _N:
-        """Return the node with its tables and SELECTs as they are stored."""
         if isinstance(node, TableName):
             return node if node.schema else replace(node, schema=self._database)
         if isinstance(node, CommonTable | TableQuery | ValuesQuery):

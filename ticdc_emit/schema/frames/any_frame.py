@@ -1,7 +1,6 @@
-"""CREATE TABLE of anything with a schema: Spark's and Arrow's schemas, frames, and tables of Spark's catalog.
+"""CREATE TABLE of anything with a schema: Spark's and Arrow's schemas, frames, tables of Spark's catalog, row changes.
 
-In: a schema, a frame or a table's name (:func:`table_sql`), or frames of row changes whose tables nobody has declared
-(:func:`schema_of_changes`). Out: SQL text that every ``schema`` argument accepts. No row is read.
+No row is read.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ Keys: TypeAlias = "str | Iterable[str] | Mapping[str, str | Iterable[str]]"
 
 
 def keys_of(keys: Keys, table: str | None) -> tuple[str, ...]:
-    """Return the columns of the key of one table."""
     return names(keys.get(str(table), ()) if isinstance(keys, Mapping) else keys, "keys")
 
 
@@ -48,14 +46,13 @@ def table_sql(
 
     ``source``: Spark's DataFrame or StructType; Arrow's schema, table or record batch; a pandas or polars DataFrame, or
     anything with Arrow's C interface; or the name of a table in the catalog of ``spark`` (default: the active session),
-    which also gives comments, the lengths of CHAR and VARCHAR, keys and partitions where it has them. ``name``:
-    ``schema.name`` of the table in TiDB; without a dot it is in ``test``. Default, for a table of a catalog: its own.
-    ``keys``: the columns of the primary key; without one, TiCDC sends the table only with ``force-replicate``.
-    ``types``: TiDB's types of some columns (``{"at": "timestamp(6)"}``) instead of those in docs/types.md.
+    which also gives comments, the lengths of CHAR and VARCHAR, keys and partitions. ``name``: ``schema.name`` in TiDB;
+    without a dot it is in ``test``; default, for a table of a catalog: its own. ``keys``: the primary key; without one,
+    TiCDC sends the table only with ``force-replicate``. ``types``: TiDB's types of some columns (``{"at":
+    "timestamp(6)"}``) instead of those in docs/types.md.
 
-    The encoder accepts the frame's values for this table without a cast. Raises
-    :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type that TiDB does not have, and
-    :class:`~ticdc_emit.errors.SchemaError` for what TiDB refuses, each with the column.
+    The encoder accepts the frame's values without a cast. Raises :class:`~ticdc_emit.errors.UnsupportedTypeError` and
+    :class:`~ticdc_emit.errors.SchemaError`, each with the column.
     """
     return table_of(source, name, keys, types=types, spark=spark).script()
 
@@ -155,10 +152,9 @@ def _column_of_objects(source: Any) -> str | None:
 def schema_of_changes(changes: Mapping[Any, Any], keys: Keys = (), *, keyless: bool = False) -> str:
     """Return the CREATE TABLE of the tables of row changes, and warn once of what was assumed, with its text.
 
-    ``changes``: frames in the typed form, or their schemas, of Spark or Arrow, by ``schema.name`` of their tables.
-    ``keys``: default: those that the functions of ``traffic.replay`` were given. ``keyless``: whether tables without a
-    key are sent. Raises :class:`ConfigError` for rows that do not show the columns of their table, and for a table
-    whose key is not known.
+    ``changes``: frames in the typed form, or their schemas, of Spark or Arrow, by ``schema.name``. ``keys``: default:
+    those that ``traffic.replay`` was given. ``keyless``: tables without a key are sent. Raises :class:`ConfigError` for
+    rows that do not show their columns, and for unknown keys.
     """
     unknown = next((name for name in keys if name not in changes), None) if isinstance(keys, Mapping) else None
     if unknown is not None:

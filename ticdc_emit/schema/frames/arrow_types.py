@@ -1,8 +1,7 @@
 """Arrow's types as TiDB's: the schema of Arrow tables, pandas and polars frames as a :class:`SourceTable`.
 
-In: an Arrow schema. Out: the type of TiDB that holds all values of each column, in a form that the encoder accepts as
-it is (docs/types.md has the table), or :class:`~ticdc_emit.errors.UnsupportedTypeError` with the column. Dictionaries
-and run-end encoded columns have the type of their values, extension types that of their storage, but JSON is JSON.
+A type holds all values in a form that the encoder accepts (docs/types.md). Dictionaries and run-end encoded columns
+have the type of their values, extension types that of their storage, but JSON is JSON.
 """
 
 from __future__ import annotations
@@ -61,10 +60,7 @@ _SPARKS_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 
 
 def arrow_type(kind: pa.DataType, *, column: str, table: str | None = None) -> TypeChoice:
-    """Return TiDB's type for one of Arrow's; ``column`` and ``table`` are for errors.
-
-    Raises :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type whose values no column of TiDB holds.
-    """
+    """Return TiDB's type for one of Arrow's; :class:`~ticdc_emit.errors.UnsupportedTypeError` names ``column``."""
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return arrow_type(kind.value_type, column=column, table=table)
     if isinstance(kind, pa.BaseExtensionType):
@@ -160,10 +156,8 @@ def _is_bytes(kind: pa.DataType) -> bool:
 def arrow_table(
     schema: pa.Schema, name: tuple[str, str], keys: str | Iterable[str] = (), *, types: Mapping[str, str] | None = None
 ) -> SourceTable:
-    """Return a schema as the table ``name`` (schema, table). ``keys``: its key. ``types``: TiDB's types of some
-    columns, by name. A field's metadata ``comment`` is the comment of its column.
-
-    Raises the family of :class:`~ticdc_emit.errors.SchemaError`.
+    """Return a schema as the table ``name``. ``types``: TiDB's types of some columns, by name. A field's metadata
+    ``comment`` is its column's. Raises the family of ``SchemaError``.
     """
     full_name = ".".join(name)
     given = own_types(types, schema.names, full_name)
@@ -172,9 +166,7 @@ def arrow_table(
 
 
 def with_sparks_metadata(schema: pa.Schema) -> pa.Schema:
-    """Return a schema of Parquet with what Spark, if it wrote the file, knew of each column: comments, and the lengths
-    of CHAR and VARCHAR.
-    """
+    """Return a schema of Parquet with the comments and lengths of CHAR and VARCHAR that Spark wrote with it."""
     try:
         fields = json.loads((schema.metadata or {})[_SPARKS_SCHEMA])["fields"]
         known = {each["name"]: {name: str(value) for name, value in each["metadata"].items()} for each in fields}

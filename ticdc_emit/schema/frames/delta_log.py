@@ -1,9 +1,7 @@
 """The log of a Delta table as data: what each of its commits did, and the columns since a version.
 
-In: the session and the table's folder. Out: DataFrames and schemas, also over Spark Connect, without Delta's classes.
-It has what Delta hides from the schema of a DataFrame: identity columns and the physical names of columns. Rule source:
-Delta's protocol ("Delta Log Entries", "Change Metadata", "Checkpoints"). Used from two layers: for the tables of a
-catalog here, for the versions of a table in ``traffic/replay/``.
+It works over Spark Connect, without Delta's classes, and has what Delta hides: identity columns and physical names.
+Raises Spark's errors. Rule source: Delta's protocol ("Delta Log Entries", "Change Metadata", "Checkpoints").
 """
 
 from __future__ import annotations
@@ -19,19 +17,14 @@ _METADATA = "metaData struct<schemaString string>"
 
 
 def location(spark: SparkSession, table: str) -> str:
-    """Return the folder of a table. ``table``: its name in SQL, or ``delta.`` and its path in backquotes.
-
-    Raises Spark's errors, as all functions of this module do.
-    """
+    """Return the folder of a table, which is named in SQL, or as ``delta.`` and its path in backquotes."""
     row = spark.sql(f"DESCRIBE DETAIL {table}").select("location").first()
     assert row is not None
     return str(row[0])
 
 
 def commits(spark: SparkSession, folder: str, actions: str) -> DataFrame:
-    """Return the actions of the commits that the log still has, and the ``version`` of each. ``actions``: their schema
-    as DDL.
-    """
+    """Return the actions of the commits that the log still has, and their ``version``. ``actions``: a schema as DDL."""
     from pyspark.sql import functions as F  # noqa: N812
 
     files = spark.read.schema(actions).option("pathGlobFilter", f"{'[0-9]' * 20}.json")
@@ -56,9 +49,7 @@ def checkpointed_schemas(spark: SparkSession, folder: str) -> dict[int, StructTy
 
 
 def current_schema(spark: SparkSession, table: str) -> StructType | None:
-    """Return the schema that the table has now; ``None`` if its log does not hold it. ``table``: as in
-    :func:`location`.
-    """
+    """Return the schema that the table (as in :func:`location`) has now; ``None`` if its log does not hold it."""
     folder = location(spark, table)
     schemas = committed_schemas(spark, folder) or checkpointed_schemas(spark, folder)
     return schemas[max(schemas)] if schemas else None

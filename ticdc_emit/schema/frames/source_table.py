@@ -1,9 +1,7 @@
 """A table of another system as TiDB's ``CREATE TABLE``: its columns, its key, and what the translation assumed.
 
-In: columns whose types are TiDB's type texts (``spark_types``, ``arrow_types`` and ``dialects`` choose them), and the
-columns of the key. Out: a :class:`SourceTable` that TiDB accepts, its statement, and a sentence for each choice that
-the source did not make. Rule source: pingcap/tidb ``pkg/meta/model/table.go`` (comments),
-``pkg/ddl/index.go`` (``getIndexColumnLength``: 3072 bytes of a key), and what :mod:`ticdc_emit.schema` refuses.
+Rule source: pingcap/tidb ``pkg/meta/model/table.go`` (comments), ``pkg/ddl/index.go`` (``getIndexColumnLength``: 3072
+bytes of a key), and what :mod:`ticdc_emit.schema` refuses.
 """
 
 from __future__ import annotations
@@ -52,9 +50,7 @@ _FIXED_BYTES = {
 
 
 class TypeChoice(NamedTuple):
-    """TiDB's type for one of another system. ``text``: as in DDL. ``assumption``: the end of a sentence about the
-    column, "" where the type holds exactly the same values.
-    """
+    """``text``: TiDB's type. ``assumption``: the end of a sentence about the column, "" where values are the same."""
 
     text: str
     assumption: str = ""
@@ -100,37 +96,30 @@ def moment_type(digits: int, *, is_instant: bool) -> TypeChoice:
 
 
 def time_span_type(digits: int) -> TypeChoice:
-    """Return the type of a span of time, such as a day-time interval, with so many fraction digits."""
     kind = f"TIME({digits})" if digits else "TIME"
     return TypeChoice(kind, f"is {kind}, which holds at most 838:59:59; longer values are refused.")
 
 
 def no_default(shown: str) -> str:
-    """Return the end of a sentence about a column whose default is left out."""
     return f"has no default in TiDB, instead of {shown}."
 
 
 def unsupported(kind: str, cause: str, remedy: str, column: str, table: str | None) -> UnsupportedTypeError:
-    """Return the error for a type whose values no column of TiDB holds."""
     message = f"column `{column}` is {kind}, but {cause}"
     return UnsupportedTypeError(message, remedy=f"{remedy}, or leave the column out", table=table, column=column)
 
 
 def keys_without_text(kind: str, column: str, table: str | None) -> UnsupportedTypeError:
-    """Return the error for a map that cannot be a JSON object."""
     cause = "the keys of a JSON object are text, not bytes or nested values"
     return unsupported(kind, cause, "Cast the keys to string first", column, table)
 
 
 def equal_fields(kind: str, column: str, table: str | None) -> UnsupportedTypeError:
-    """Return the error for a struct that cannot be a JSON object."""
     return unsupported(kind, "two of its fields have the same name", "Rename one of them first", column, table)
 
 
 def own_types(types: Mapping[str, str] | None, columns: Sequence[str], table: str) -> Mapping[str, str]:
-    """Return TiDB's types that the caller chose, by column. Raises :class:`ConfigError` for what is not by column, and
-    :class:`MissingColumnError` for a column that is not there.
-    """
+    """Return TiDB's types that the caller chose, by column. Raises ``ConfigError`` and ``MissingColumnError``."""
     if not isinstance(types or {}, Mapping):
         raise ConfigError(
             f"{shown(types)} does not give types by column", remedy="Give {column: type}", option="types", table=table
@@ -148,9 +137,8 @@ def own_types(types: Mapping[str, str] | None, columns: Sequence[str], table: st
 
 @dataclass(frozen=True)
 class SourceColumn:
-    """A column. ``type``: TiDB's type text, such as ``DECIMAL(10,2)``. ``default``: its text in TiDB's SQL, without
-    the word; ``None`` for none. ``generated``: an expression in parentheses, and VIRTUAL or STORED. ``assumption``: as
-    in :class:`TypeChoice`.
+    """A column. ``type``: TiDB's type text, such as ``DECIMAL(10,2)``. ``default``: its text in TiDB's SQL, ``None``
+    for none. ``generated``: an expression in parentheses, and VIRTUAL or STORED. ``assumption``: as in ``TypeChoice``.
     """
 
     name: str
@@ -206,8 +194,7 @@ class SourceTable:
     ) -> SourceTable:
         """Return the table with its key: the key's columns are NOT NULL, its text VARCHAR, its bytes VARBINARY.
 
-        Raises :class:`SchemaError`, with the column, for what TiDB refuses: names, equal names, types that a key cannot
-        have, a key that is too long. :class:`MissingColumnError` for a key that is not a column.
+        Raises :class:`SchemaError`, with the column, for what TiDB refuses; ``MissingColumnError``.
         """
         table = cls(schema, name, tuple(columns), names(keys, "keys"), tuple(map(names, unique)), comment)
         table._check_names()
@@ -319,7 +306,6 @@ class SourceTable:
         return replace(self, columns=tuple(columns.values()))
 
     def _with_one_auto_increment(self, notes: list[str]) -> SourceTable:
-        """Return the table with AUTO_INCREMENT on one column, which begins a key, as TiDB wants it."""
         first = {key[0] for key in (self.keys, *self.unique) if key}
         columns, is_taken = [], False
         for column in self.columns:
@@ -395,10 +381,7 @@ def may_be_in_key(kind: str) -> bool:
 
 
 def key_bytes(kind: str) -> int | None:
-    """Return what a column of a type takes in a key; ``None`` for TEXT and BLOB, which have no length.
-
-    Raises :class:`~ticdc_emit.errors.DdlError` for a text that is not a type of TiDB.
-    """
+    """Return what a column of a type takes in a key; ``None`` for TEXT and BLOB. Raises ``DdlError``."""
     if _OPEN.match(kind):
         return None
     statement = parse_ddl(f"CREATE TABLE t (c {kind})")
@@ -417,9 +400,7 @@ def has_length(kind: str) -> bool:
 
 
 def of_length(name: str, kind: str, most_bytes: int) -> tuple[str, str]:
-    """Return text or bytes as VARCHAR or VARBINARY of at most so many bytes, and the sentence about the column; what
-    follows the type stays.
-    """
+    """Return text or bytes as VARCHAR or VARBINARY of at most ``most_bytes``, and the sentence about the column."""
     is_bytes = _BYTES_TYPE.match(kind) is not None
     length = most_bytes if is_bytes else most_bytes // CHARACTER_BYTES
     text = _BYTES_TYPE.sub(f"VARBINARY({length})", kind) if is_bytes else _TEXT_TYPE.sub(f"VARCHAR({length})", kind)

@@ -1,10 +1,6 @@
 """Spark's types and tables as TiDB's: a StructType, or a table of Spark's catalog, as a :class:`SourceTable`.
 
-In: Spark's data types (of any session, Spark Connect too), metadata of fields (comments, the lengths of CHAR and
-VARCHAR, defaults, identities), and what ``DESCRIBE TABLE EXTENDED`` and ``SHOW TBLPROPERTIES`` know of a table. Out:
-the type of TiDB that holds all values of each, in a form that the encoder accepts as it is (docs/types.md has the
-table), or :class:`~ticdc_emit.errors.UnsupportedTypeError` with the column. Nothing here imports Spark before it is
-used, and nothing reads a row of the table.
+Also over Spark Connect; no row is read. A type holds all values in a form that the encoder accepts (docs/types.md).
 """
 
 from __future__ import annotations
@@ -73,10 +69,7 @@ _NO_DEFAULT = ("LONGTEXT", "LONGBLOB", "JSON")
 
 
 def spark_type(kind: DataType, *, column: str, table: str | None = None) -> TypeChoice:
-    """Return TiDB's type for one of Spark's; ``column`` and ``table`` are for errors.
-
-    Raises :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type whose values no column of TiDB holds.
-    """
+    """Return TiDB's type for one of Spark's; :class:`~ticdc_emit.errors.UnsupportedTypeError` names ``column``."""
     name = type(kind).__name__
     if name == "StringType" and getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
         return TypeChoice("LONGTEXT", f"has TiDB's collation utf8mb4_bin instead of {kind.collation}.")
@@ -107,7 +100,6 @@ _TEXT_IN_JSON = frozenset(f"{name}Type" for name in ("Decimal", "Binary", "Date"
 
 
 def _leaves(kind: DataType, column: str, table: str | None) -> Iterator[str]:
-    """Yield the names of the types inside a nested one; raise the error of one that JSON cannot hold."""
     parts = [getattr(kind, name) for name in ("elementType", "keyType", "valueType") if hasattr(kind, name)]
     fields = getattr(kind, "fields", ())
     if type(getattr(kind, "keyType", None)).__name__ in (*_NESTED, "BinaryType"):
@@ -128,10 +120,9 @@ def _leaves(kind: DataType, column: str, table: str | None) -> Iterator[str]:
 
 
 def spark_column(of: StructField, *, table: str | None = None, type: str | None = None) -> SourceColumn:
-    """Return a field of a schema as a column, for CREATE TABLE and for ALTER TABLE ADD COLUMN.
+    """Return a field of a schema as a column. ``type``: TiDB's type text, instead of the one that follows from Spark's.
 
-    Reads the field's comment, CHAR and VARCHAR lengths, default and identity from its metadata. ``type``: TiDB's type
-    text, instead of the one that follows from Spark's.
+    The field's metadata gives its comment, the length of CHAR and VARCHAR, default and identity.
     """
     metadata: Mapping[str, Any] = of.metadata or {}
     choice = TypeChoice(type) if type is not None else char_or_varchar(str(metadata.get(CHAR_VARCHAR, "")))
@@ -150,7 +141,6 @@ def spark_column(of: StructField, *, table: str | None = None, type: str | None 
 
 
 def _default(text: str | None, kind: str) -> tuple[str | None, str]:
-    """Return a default of Spark's SQL in TiDB's, and what to say if it is left out."""
     if text is None or text.strip().upper() == "NULL":
         return None, ""
     given = text.strip()
@@ -174,10 +164,8 @@ def spark_table(
     types: Mapping[str, str] | None = None,
     facts: TableFacts | None = None,
 ) -> SourceTable:
-    """Return a schema as the table ``name`` (schema, table). ``keys``: its key, instead of the one in ``facts``.
-    ``types``: TiDB's types of some columns, by name. ``facts``: what the catalog knows of the table.
-
-    Raises the family of :class:`~ticdc_emit.errors.SchemaError`.
+    """Return a schema as the table ``name``. ``keys``: instead of those in ``facts``. ``types``: TiDB's types of some
+    columns, by name. Raises the family of :class:`~ticdc_emit.errors.SchemaError`.
     """
     facts = facts or TableFacts()
     full_name = ".".join(name)
@@ -198,9 +186,8 @@ def spark_table(
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What a catalog knows of a table beside its columns. ``keys_from``: where the keys come from, for people.
-    ``partitioning``: Spark's transforms, such as ``days(at)``; the name of a column is one. ``identities``: the fields
-    of identity columns by name, if the table's schema does not show them. ``notes``: sentences, what is not known.
+    """``keys_from``: where the keys come from, for people. ``partitioning``: Spark's transforms, such as ``days(at)``.
+    ``identities``: identity fields that the table's schema does not show. ``notes``: sentences, what is not known.
     """
 
     comment: str = ""
@@ -215,10 +202,10 @@ _PRIMARY_KEY = re.compile(r"PRIMARY KEY *\(([^)]*)\)", re.IGNORECASE)
 
 
 def table_facts(spark: SparkSession, table: str) -> TableFacts:
-    """Return what Spark's catalog knows of a table or view, by ``DESCRIBE TABLE EXTENDED`` and ``SHOW TBLPROPERTIES``.
+    """Return what Spark's catalog knows of a table or view. Raises :class:`ConfigError` for an unknown one.
 
     Keys are those of a PRIMARY KEY constraint (Spark 4.1, Databricks), else Iceberg's identifier fields. Delta hides
-    identity columns, so they are read from its log. Raises :class:`ConfigError` for an unknown table.
+    identity columns, so they are read from its log.
     """
     from pyspark.errors import PySparkException
 
