@@ -1,10 +1,8 @@
 """Expressions of statements: what their names and calls mean in a session, and their values.
 
-In: the syntax tree of an expression, the session's variables and clock, rows. Out: its call tree, in which what the
-session knows is constant (NOW(), @variable, LAST_INSERT_ID()) and a comparison of rows is one of their members; its
-value. What cannot be evaluated exactly is an :class:`~ticdc_emit.errors.UnsupportedStatementError` that names the part,
-what TiDB refuses an :class:`~ticdc_emit.errors.StatementError` with TiDB's number. Rule source: pingcap/tidb
-``pkg/planner/core/expression_rewriter.go``, ``pkg/expression/builtin_{time,info}.go``.
+In call trees, what the session knows is constant (NOW(), @variable, LAST_INSERT_ID()). Raises
+``UnsupportedStatementError`` for what cannot be evaluated exactly, ``StatementError`` for what TiDB refuses. Rule
+source: pingcap/tidb ``pkg/planner/core/expression_rewriter.go``, ``pkg/expression/builtin_{time,info}.go``.
 """
 
 from __future__ import annotations
@@ -46,11 +44,7 @@ _DIVISIONS = frozenset({"/", "div", "mod"})
 
 @dataclass
 class SessionValues:
-    """What the session knows: the time of the statement, the current database, the last AUTO_INCREMENT, variables.
-
-    ``now``: in the session's time zone, with its microseconds. ``variables``: constants by name in lower case, or a
-    system variable whose value is not known here.
-    """
+    """``now``: in the session's time zone. ``variables``: by name in lower case; an unknown one is its own node."""
 
     now: dt.datetime
     database: str = ""
@@ -90,7 +84,6 @@ class Scope:
         )
 
     def refuse_generated(self, column: Column) -> None:
-        """Raise the :class:`StatementError` of a value for a generated column."""
         if column.generated:
             raise StatementError(
                 f"The value specified for generated column '{column.name}' is not allowed",
@@ -109,7 +102,7 @@ class Scope:
         return [to_lower(each) for each in (table, *schema)] == [to_lower(each) for each in names[: len(qualifier)]]
 
     def bind(self, node: Node) -> CallTree:
-        """Return the call tree of an expression. Raises the errors of the module."""
+        """Return the call tree of an expression."""
         try:
             if isinstance(node, nodes.UserVariable):
                 return call_tree(self._bound(self._variable(node.name)))
@@ -170,7 +163,6 @@ class Scope:
         return with_children(node, self._bound)
 
     def _zoned(self, name: str, argument: Any) -> Any:
-        """Return UNIX_TIMESTAMP or FROM_UNIXTIME of a constant, which depend on the session's time zone."""
         zone = self._values.now.tzinfo or dt.timezone.utc
         literal = argument.value if isinstance(argument, nodes.TemporalLiteral) else argument
         if isinstance(literal, nodes.Constant) and literal.kind == _OF_ZONE[name]:
@@ -209,7 +201,6 @@ def _chain(operator: str, parts: list[Node]) -> Node:
 
 
 def calls_of(tree: CallTree) -> Iterator[Call]:
-    """Yield the calls of a tree."""
     pending = [tree]
     while pending:
         node = pending.pop()
@@ -226,7 +217,7 @@ def has_choices(tree: CallTree) -> bool:
 
 
 def value_of(tree: CallTree, columns: ColumnValues | None, values: SessionValues) -> Value:
-    """Return the value of an expression that is assigned, over rows or without any. Raises the module's errors."""
+    """Return the value of an expression that is assigned, over rows or without any."""
     resolve = no_column if columns is None else columns.resolve
     chooses = has_choices(tree)
     with expression_errors():
@@ -241,7 +232,7 @@ def value_of(tree: CallTree, columns: ColumnValues | None, values: SessionValues
 
 
 def matching(tree: CallTree, columns: ColumnValues, count: int) -> list[int]:
-    """Return the numbers of the rows for which a condition is true. Raises the module's errors."""
+    """Return the numbers of the rows for which a condition is true."""
     with expression_errors():
         try:
             check_divisions(tree, columns.resolve, chooses=True)
@@ -276,7 +267,6 @@ def no_column(reference: Reference) -> Value:
 
 
 def unsupported(part: str, remedy: str = REMEDY, column: str | None = None) -> UnsupportedStatementError:
-    """Return the error of a part of a statement that is not executed here."""
     return UnsupportedStatementError(f"{part} is not executed here", remedy=remedy, column=column)
 
 

@@ -1,9 +1,8 @@
 """INSERT and REPLACE: values, defaults and AUTO_INCREMENT become complete rows, which are added.
 
-In: the statement's tree. Out: added rows (and, of REPLACE, removed ones), or TiDB's error. Rule source: pingcap/tidb
-``pkg/executor/{insert_common,replace}.go``, ``pkg/table/column.go`` (``GetColDefaultValue``). A table without a
-clustered key draws its row ids from the counter of AUTO_INCREMENT, in a way that depends on TiDB's caches: there a row
-needs a value of its own.
+A table without a clustered key draws its row ids from the counter of AUTO_INCREMENT, in a way that depends on TiDB's
+caches: there a row needs a value of its own. Rule source: pingcap/tidb ``pkg/executor/{insert_common,replace}.go``,
+``pkg/table/column.go`` (``GetColDefaultValue``).
 """
 
 from __future__ import annotations
@@ -52,16 +51,13 @@ _Given: TypeAlias = "Value | Column | str"
 
 @dataclass(frozen=True)
 class Inserted:
-    """What an INSERT or REPLACE did. ``last_insert_id``: the first number that AUTO_INCREMENT gave, ``None`` for
-    none.
-    """
+    """``last_insert_id``: the first number that AUTO_INCREMENT gave, ``None`` for none."""
 
     affected_rows: int
     last_insert_id: int | None
 
 
 def insert(statement: nodes.Insert, running: RunningStatement) -> Inserted:
-    """Execute an INSERT or REPLACE. Raises :class:`StatementError` and :class:`UnsupportedStatementError`."""
     table, rows, first_id = new_rows(statement, running)
     if statement.word == "REPLACE":
         return Inserted(_replace(table, rows, running), first_id)
@@ -74,10 +70,7 @@ def insert(statement: nodes.Insert, running: RunningStatement) -> Inserted:
 
 
 def new_rows(statement: nodes.Insert, running: RunningStatement) -> tuple[StoredTable, list[Row], int | None]:
-    """Return the table, the complete rows of a statement, and the first number of AUTO_INCREMENT.
-
-    Without those that IGNORE leaves out for another reason than their keys.
-    """
+    """Return the table, complete rows (but those that IGNORE leaves out), and the first number of AUTO_INCREMENT."""
     if statement.query is not None:
         raise unsupported(f"{statement.word} ... SELECT")
     ignores = "IGNORE" in statement.options
@@ -99,7 +92,6 @@ def new_rows(statement: nodes.Insert, running: RunningStatement) -> tuple[Stored
 
 
 def _with_partition(table: StoredTable, rows: list[Row], running: RunningStatement) -> list[Row]:
-    """Return the complete rows, without those that no partition holds or that refer to no row."""
     for column in (each for each in table.info.row_columns if not (each.nullable or each.generated)):
         for row in (each for each in rows if each[column.name] is None):
             row[column.name] = _implicit(column, running)
@@ -211,7 +203,6 @@ def _null(column: Column) -> StatementError:
 
 
 def default_text(given: _Given, column: Column, running: RunningStatement) -> str | None:
-    """Return the default of the column ``given``, in canonical text, as the value of ``column``."""
     assert isinstance(given, Column)
     text = _default(given, running)
     if text is None and not column.nullable:

@@ -1,8 +1,6 @@
-"""Which partition a row is in: the value decides.
+"""Which partition a row is in. NULL is below every value of RANGE, and 0 to HASH; how KEY hashes is not known here.
 
-In: a table's partitioning, and rows in canonical text. Out: the name of each row's partition, or TiDB's error for a
-value without one. NULL is below every value of RANGE, and 0 to HASH; how KEY hashes is not known here. Rule source:
-pingcap/tidb ``pkg/table/tables/partition.go`` (``locatePartitionCommon``).
+Rule source: pingcap/tidb ``pkg/table/tables/partition.go`` (``locatePartitionCommon``).
 """
 
 from __future__ import annotations
@@ -40,10 +38,7 @@ _Key: TypeAlias = "tuple[tuple[Any, ...], ...]"
 
 
 def partitions_of(state: TableState, rows: Sequence[Row], how: Rendering) -> list[str | None]:
-    """Return the name of each row's partition, ``None`` for a row that has none.
-
-    Raises :class:`NotExactError` and :class:`EvaluationError` where that is not known here.
-    """
+    """Return the name of each row's partition, ``None`` without one. Raises ``NotExactError``, ``EvaluationError``."""
     key, names = state.partitioning, [partition.name for partition in state.info.partitions]
     if not rows:
         return []
@@ -66,7 +61,6 @@ def partitions_of(state: TableState, rows: Sequence[Row], how: Rendering) -> lis
 
 
 def check_partitions(state: TableState, rows: Sequence[Row], how: Rendering) -> None:
-    """Refuse rows whose values no partition holds."""
     last = state.partition_values.get(state.info.partitions[-1].name) if state.info.partitions else None
     if last is None or isinstance(last.rows[0][0], MaxValue):
         return

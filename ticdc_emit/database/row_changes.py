@@ -1,8 +1,6 @@
 """Row changes that are given as such, not as SQL: they meet the same rows, with the same checks.
 
-In: changes in the generic form, their values in text that the columns accept. Out: steps of a running statement's
-transaction, or TiDB's error or one of the :class:`~ticdc_emit.errors.RowError` family for the first change that does
-not fit, with its ``position`` among those given.
+Raises TiDB's errors and the :class:`~ticdc_emit.errors.RowError` family with the ``position`` of the first bad change.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Rows in canonical text as columns of values, and back.
-
-In: rows of one table version. Out: the accepted values of a column (``columnar/values.py``), which expressions are
-evaluated over; canonical text of such values; what compares two rows in a unique key as TiDB does.
-"""
+"""Rows in canonical text as columns of values that expressions are evaluated over, and back."""
 
 from __future__ import annotations
 
@@ -25,12 +21,10 @@ from ticdc_emit.sql.types import FLOAT_TYPES, LABEL_TYPES, STRING_TYPES
 
 
 def accepted(column: Column, rows: Sequence[Row], how: Rendering) -> pa.Array:
-    """Return the values of a column of rows in accepted form."""
     return accept(column, pa.array([row[column.name] for row in rows], pa.string()), how)
 
 
 def canonical_texts(column: Column, values: pa.Array) -> list[str | None]:
-    """Return the canonical text of accepted values."""
     if column.is_binary:
         return [None if raw is None else base64.b64encode(raw).decode() for raw in values.to_pylist()]
     if column.type in LABEL_TYPES:
@@ -49,10 +43,7 @@ def column_values(info: TableInfo, rows: Sequence[Row], how: Rendering, *, compu
 
 
 def typed_changes(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> list[dict[str, Any]]:
-    """Return row changes in the typed form as those in the generic form, their images in canonical text.
-
-    Of other columns they have ``seq``, if there is one.
-    """
+    """Return row changes in the typed form as those in the generic form, with their ``seq`` if there is one."""
     names = batch.schema.names
     images = {which: batch.column(which) for which in ("before", "after") if which in names}
     texts = {which: _image_texts(image, info, how) for which, image in images.items()}
@@ -88,8 +79,7 @@ def _image_texts(image: pa.Array, info: TableInfo, how: Rendering) -> list[Row |
 def key_part(kind: Column, length: int = -1) -> Callable[[str], Any]:
     """Return what makes of a column's text a value that is equal where TiDB's unique keys are equal.
 
-    ``kind``: :attr:`Column.kind`. ``length``: the characters that are indexed, -1 for all. Raises
-    :class:`NotExactError` and :class:`EvaluationError` for collations whose weights are not known here.
+    ``length``: the characters that are indexed, -1 for all. Raises :class:`NotExactError` and :class:`EvaluationError`.
     """
     if kind.type in FLOAT_TYPES:
         return lambda text: "0" if text == "-0" else text
@@ -122,10 +112,7 @@ class UniqueKey:
         self._parts = [key_part(column.kind, width) for column, width in zip(self.columns, widths, strict=True)]
 
     def of(self, row: Row, computed: Row) -> tuple[Any, ...] | None:
-        """Return what is equal for two rows with the same key, ``None`` for a row that has a NULL in it.
-
-        ``computed``: the values of virtual and hidden columns.
-        """
+        """Return what is equal for rows with the same key, ``None`` with NULL in it. ``computed``: virtual values."""
         parts = []
         for column, part in zip(self.columns, self._parts, strict=True):
             text = row[column.name] if column.name in row else computed[column.name]
@@ -176,13 +163,11 @@ class KeyIndex:
         ]
 
     def add(self, identities: Sequence[tuple[Any, ...] | None], place: tuple[Any, ...]) -> None:
-        """Add a row that has ``place`` among the rows of its table."""
         for places, identity in zip(self._places, identities, strict=True):
             if identity is not None:
                 places[identity] = place
 
     def remove(self, identities: Sequence[tuple[Any, ...] | None]) -> None:
-        """Remove a row."""
         for places, identity in zip(self._places, identities, strict=True):
             if identity is not None:
                 places.pop(identity, None)

@@ -1,16 +1,12 @@
 """A session: SQL statements in, committed transactions and DDL out.
 
-In: a change script, or one statement after the other, over the rows of a :class:`~ticdc_emit.database.tables.Database`,
-and a clock. Out: for each statement a :class:`StatementResult` with what it committed. Without BEGIN each statement is
-a transaction; DDL commits the open one. A statement that fails changes nothing, and the transaction stays open.
-
-A comment before a statement may give what a history knows and SQL does not::
+Without BEGIN each statement is a transaction; DDL commits the open one. A statement that fails changes nothing, and the
+transaction stays open. A comment before a statement may give what a history knows and SQL does not::
 
     /* ticdc-emit: commit_ts=449577000000000000 start_ts=449576999999999999 seq=1 */ INSERT INTO t VALUES (1)
 
-``commit_ts`` and ``start_ts`` are TSOs of the transaction that the statement commits, ``seq`` the order of its row
-changes inside the transaction; with ``unchanged=1`` an UPDATE also writes rows that it does not change, as two UPDATE
-of one transaction may do. Rule source: pingcap/tidb ``pkg/executor/simple.go``, ``pkg/session/session.go``.
+``seq`` is the order of its row changes inside the transaction; with ``unchanged=1`` an UPDATE also writes rows that it
+does not change. Rule source: pingcap/tidb ``pkg/executor/simple.go``, ``pkg/session/session.go``.
 """
 
 from __future__ import annotations
@@ -123,10 +119,9 @@ _ALIASES = {"TRADITIONAL": ("STRICT_TRANS_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_D
 
 @dataclass(frozen=True)
 class StatementResult:
-    """What one statement did. ``kind``: ``skipped`` for a statement that changes no row, as SELECT; it has no result.
+    """What one statement did. ``kind``: ``skipped`` for one that changes no row, as SELECT.
 
-    ``last_insert_id``: the first number that AUTO_INCREMENT gave it. ``committed``: the transactions and DDL that it
-    committed, in order.
+    ``last_insert_id``: the first number of AUTO_INCREMENT. ``committed``: transactions and DDL in order.
     """
 
     statement: str
@@ -157,10 +152,9 @@ class StatementClock:
 class Session:
     """One connection to a database: executes statements, and keeps the transaction that is open.
 
-    ``clock``: returns the TSO of the next statement, above all before it. That is NOW() and the commit_ts of what the
-    statement commits; by default a :class:`StatementClock` from ``start`` on. ``schema``: the current database, by
-    default that of all tables, else ``test``. ``sql_mode``: the session's, by default TiDB's. The session's time zone
-    is the database's until the session sets another one.
+    ``clock``: returns the TSO of the next statement, above all before: its NOW() and commit_ts; by default a
+    :class:`StatementClock` from ``start`` on. ``schema``: the current database, by default that of all tables, else
+    ``test``. ``sql_mode``: by default TiDB's. The time zone is the database's until the session sets another one.
     """
 
     def __init__(
@@ -201,11 +195,9 @@ class Session:
     ) -> Iterator[StatementResult]:
         """Execute the statements of a script one by one, and yield what each did; ``before`` is called before each.
 
-        ``failures``: gets the errors instead, and the statements after them are executed too, of whose errors it gets
-        only those that do not depend on one before.
-        Raises :class:`~ticdc_emit.errors.StatementError` for a statement that fails in TiDB,
-        :class:`~ticdc_emit.errors.UnsupportedStatementError` for one that is not executed here, and
-        :class:`~ticdc_emit.errors.DdlError` for DDL that cannot be applied; their ``place`` is a line and column.
+        ``failures``: gets the errors instead, without those that depend on one before, and the statements after them
+        are executed too. Raises ``StatementError`` for a failure in TiDB, ``UnsupportedStatementError`` and
+        ``DdlError``; their ``place`` is a line and column.
         """
         named = set[str]()
         for statement in script_statements(script, self._sql_mode):
@@ -229,7 +221,7 @@ class Session:
     def apply(self, query: str, commit_ts: int, *, schema: str | None = None) -> tuple[DdlEvent, ...]:
         """Apply DDL that comes from elsewhere; ``commit_ts`` is a TSO, ``schema`` by default the current database.
 
-        Raises :class:`~ticdc_emit.errors.StateError` while a transaction is open, and what DDL in :meth:`run` does.
+        Raises ``StateError`` while a transaction is open, and what DDL in :meth:`run` does.
         """
         if self._transaction is not None:
             raise StateError("a transaction is open", remedy="Commit it, or roll it back, first")
@@ -471,9 +463,7 @@ class Session:
         return with_children(node, self._known)
 
     def _system_value(self, variable: nodes.SystemVariable) -> nodes.Constant | nodes.SystemVariable:
-        """Return a variable of the session, which dumps keep in a user variable and set again; the variable itself if
-        its value is not known, and no row may depend on it.
-        """
+        """Return a variable, which dumps set again; itself if it is not known, so that no row may depend on it."""
         name, is_global = variable.name, variable.scope == "GLOBAL"
         switches = {
             "autocommit": self._autocommit,

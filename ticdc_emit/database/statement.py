@@ -1,9 +1,7 @@
 """One statement while it runs: the table that it names, and rows that it adds, changes and removes.
 
-In: a statement's tables and complete rows. Out: steps of the transaction, or TiDB's error: a duplicate key, a foreign
-key that does not hold. Generated columns get their values here. Rule source: pingcap/tidb ``pkg/executor/{insert,
-replace,update,delete}.go``, ``pkg/table/tables/tables.go`` (``AddRecord``, ``UpdateRecord``),
-``pkg/executor/foreign_key.go``.
+Generated columns get their values here. Rule source: pingcap/tidb ``pkg/executor/{insert,replace,update,delete}.go``,
+``pkg/table/tables/tables.go`` (``AddRecord``, ``UpdateRecord``), ``pkg/executor/foreign_key.go``.
 """
 
 from __future__ import annotations
@@ -33,11 +31,8 @@ RESTRICTS = ("", "RESTRICT", "NO ACTION")
 
 
 class RunningStatement:
-    """What a statement that changes rows works on.
-
-    ``values``: what the session knows. ``rendering``: the database's in the session's time zone. ``rules``: what its
-    SQL mode allows. ``keeps_zero``: AUTO_INCREMENT takes 0 as it is. ``seq``: the ``seq`` of the row changes.
-    ``writes_unchanged``: an UPDATE also writes rows that it does not change.
+    """``rendering``: in the session's time zone. ``rules``: what its SQL mode allows. ``keeps_zero``: AUTO_INCREMENT
+    takes 0 as it is. ``seq``: of the row changes. ``writes_unchanged``: an UPDATE writes rows that it does not change.
     """
 
     def __init__(
@@ -87,10 +82,7 @@ class RunningStatement:
         return self.values.moment(column.fraction_digits, zone)
 
     def completed(self, table: StoredTable, rows: list[Row]) -> list[Row]:
-        """Return rows with the values of their stored generated columns, each of which has a partition.
-
-        Virtual columns are computed for their errors.
-        """
+        """Return rows that have a partition, with stored generated columns; virtual ones are computed for errors."""
         self.transaction.written += sum(len(text) for row in rows for text in row.values() if text is not None)
         with expression_errors():
             check_bytes("rows of a transaction", self.transaction.written)
@@ -131,15 +123,11 @@ class RunningStatement:
             )
 
     def stored(self, table: StoredTable, rows: Sequence[Row]) -> list[Stored]:
-        """Return rows with what they are in each unique key."""
         with expression_errors():
             return list(map(Stored, rows, table.keys.identities(rows)))
 
     def write(self, table: StoredTable, old: Stored | None, new: Stored | None) -> None:
-        """Add, remove or change a row, and do to the rows that refer to it what their foreign keys say.
-
-        Raises :class:`StatementError` if another row has one of its new keys.
-        """
+        """Add, remove or change a row, and do to the rows that refer to it what their foreign keys say."""
         row = None if old is None else old.row
         if new is not None:
             kept = [None] * len(new.keys) if old is None else old.keys
@@ -152,7 +140,6 @@ class RunningStatement:
             self._follow(table, row, None if new is None else new.row)
 
     def has_parents(self, table: StoredTable, row: Row) -> bool:
-        """Return whether other rows have what a new one refers to."""
         try:
             self._foreign_keys.check_child(table, row, to_itself=False)
         except StatementError:
@@ -248,7 +235,6 @@ class ForeignKeys:
 
 
 def has_children(info: TableInfo, child: TableInfo, key: ForeignKey) -> StatementError:
-    """Return the error of a row that others refer to."""
     return StatementError(
         f"Cannot delete or update a parent row: rows of {child.full_name} refer to it ({key.name})",
         remedy="Change or delete these rows first",

@@ -1,9 +1,4 @@
-"""Tables whose rows are held in memory: row changes and DDL in, rows out.
-
-In: a catalog, row changes in canonical text, statements with their commit_ts, in commit order. Out: rows by handle key.
-A change that does not fit the rows before it is refused on request. SQL acts on the same rows (``session.py``). What a
-statement makes of the rows that exist is in ``schema/row_versions.py``.
-"""
+"""Tables whose rows are held in memory: row changes and DDL in, rows by handle key out."""
 
 from __future__ import annotations
 
@@ -59,8 +54,8 @@ _EMPTIES = frozenset({"create table", "truncate table"})
 class Database:
     """Holds the rows of tables. ``tables``: the rows so far, ``catalog``: the tables' versions.
 
-    ``checks``: an insert of a row that exists raises :class:`~ticdc_emit.errors.HistoryError`; so does an update or
-    delete of one that does not exist, if all tables begin empty (``begins_empty``).
+    ``checks``: an insert of a row that exists raises :class:`~ticdc_emit.errors.HistoryError`; so does a change of one
+    that does not, if all tables begin empty (``begins_empty``).
     """
 
     def __init__(self, catalog: Catalog, time_zone: str, *, checks: bool = False, begins_empty: bool = True) -> None:
@@ -76,10 +71,7 @@ class Database:
         self._temporary: TemporaryRows = {}
 
     def take(self, changes: Iterable[_Change]) -> None:
-        """Take the changes of any number of transactions and tables, in commit order.
-
-        Raises what :meth:`commit` does; what comes before the error is taken.
-        """
+        """Take the changes of any number of transactions and tables, in commit order, up to the first error."""
         for _, transaction in groupby(changes, key=_transaction_of):
             by_table: dict[tuple[str, str], list[_Change]] = {}
             for change in transaction:
@@ -106,9 +98,7 @@ class Database:
         self._numbers[info.id] = max(self._numbers[info.id], number)
 
     def temporary(self, state: TableState, of_transaction: TemporaryRows) -> tuple[Rows, KeyIndex]:
-        """Return the rows of a temporary table, and them by their unique keys; a global one begins empty in each
-        transaction, its AUTO_INCREMENT too.
-        """
+        """Return the rows and keys of a temporary table; a global one begins empty in each transaction."""
         held = of_transaction if state.temporary.startswith("GLOBAL") else self._temporary
         if state.info.id not in held:
             held[state.info.id] = {}, KeyIndex(state.info, self.rendering)
@@ -116,9 +106,7 @@ class Database:
         return held[state.info.id]
 
     def key_index(self, info: TableInfo) -> KeyIndex:
-        """Return the rows of a table by their unique keys. Raises :class:`~ticdc_emit.sql.evaluation.values.\
-NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB does.
-        """
+        """Return the rows of a table by their unique keys. Raises ``NotExactError`` and ``EvaluationError``."""
         name = info.schema, info.name
         index = self._key_indexes.get(name)
         if index is None or index.info is not info:
@@ -151,10 +139,9 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
             self._follow_keys(info, moment)
 
     def apply(self, commit_ts: int, query: str, *, schema: str | None = None) -> tuple[DdlEvent, ...]:
-        """Take a statement that comes after everything so far, and return its events.
+        """Take a statement that comes after everything so far, and return its events. Raises ``SchemaError``.
 
-        ``schema``: the current database, by default that of all tables. Raises the family of :class:`SchemaError` if
-        the statement cannot be applied.
+        ``schema``: the current database, by default that of all tables.
         """
         before = self._partitioned()
         events = self.catalog.apply(query, schema=schema or self._database, commit_ts=commit_ts)
@@ -170,8 +157,7 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
     ) -> tuple[DdlEvent, ...]:
         """Apply a statement wholly or not at all, and check that the rows that exist fit the tables after it.
 
-        ``schema``: the current database, ``None`` for that of the last USE. Raises what :meth:`apply` does, and
-        :class:`~ticdc_emit.errors.StatementError` for rows that have the same value in a new unique key.
+        ``schema``: ``None`` for that of the last USE. Raises as :meth:`apply`; ``StatementError`` for a new unique key.
         """
         self._check_referred(query, schema, sql_mode)
         has_rows = any(self.tables.values())
@@ -353,7 +339,6 @@ def row_place(rows: Rows, info: TableInfo, row: Row, *, added: bool = False) -> 
 
 
 def add_row(rows: Rows, info: TableInfo, row: Row | None) -> bool:
-    """Add a row, and return whether its key was free."""
     if row is None:
         return True
     place = row_place(rows, info, row)
@@ -363,7 +348,6 @@ def add_row(rows: Rows, info: TableInfo, row: Row | None) -> bool:
 
 
 def remove_row(rows: Rows, info: TableInfo, row: Row | None) -> bool:
-    """Remove a row, and return whether it existed."""
     return row is None or rows.pop(row_place(rows, info, row, added=True), None) is not None
 
 

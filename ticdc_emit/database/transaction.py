@@ -1,12 +1,10 @@
 """A transaction: what statements change in the rows, step by step, and what of it TiKV sees.
 
-In: rows that statements add, change and remove. Out: after a rollback the rows as they were, after a commit the
-transaction's row changes in the generic form. TiDB collects a transaction in a buffer by key and sends only what the
-buffer holds at the end: a row that is added and removed is nothing, two updates are one, a row that is removed and
-added again under the same key is an update. A row is stored under its clustered primary key, so an update of that key
-is a delete and an insert; in every other table it has a row id, which an update keeps and a new row does not have.
-Rule source: pingcap/tidb ``pkg/table/tables/tables.go`` (``UpdateRecord``), client-go's membuffer; TiCDC's order of the
-changes of one transaction: deletes, updates, inserts.
+TiDB sends only what its buffer by key holds at the end: a row that is added and removed is nothing, two updates are
+one, a row that is removed and added again under the same key is an update. An update of a clustered primary key, under
+which a row is stored, is a delete and an insert; in every other table a row has a row id, which an update keeps and a
+new row does not have. Rule source: pingcap/tidb ``pkg/table/tables/tables.go`` (``UpdateRecord``), client-go's
+membuffer; TiCDC's order in one transaction: deletes, updates, inserts.
 """
 
 from __future__ import annotations
@@ -28,10 +26,7 @@ Identities: TypeAlias = "list[tuple[Any, ...] | None]"
 
 @dataclass(frozen=True)
 class Transaction:
-    """A committed transaction. ``changes``: its row changes in the generic form; none if it changes no row.
-
-    ``start_ts`` and ``commit_ts`` are TSOs.
-    """
+    """A committed transaction: row changes in the generic form. ``start_ts`` and ``commit_ts`` are TSOs."""
 
     start_ts: int
     commit_ts: int
@@ -40,10 +35,7 @@ class Transaction:
 
 @dataclass(frozen=True)
 class AppliedDdl:
-    """A DDL statement that was applied at ``commit_ts``, a TSO. ``schema``: the current database.
-
-    ``events``: what it did to tables; none if TiDB does nothing, as for IF NOT EXISTS.
-    """
+    """A DDL statement that was applied at ``commit_ts``, a TSO. ``events``: none if TiDB does nothing."""
 
     commit_ts: int
     query: str
@@ -65,8 +57,6 @@ class StoredTable:
 
 
 class Stored(NamedTuple):
-    """A row, and what it is in each unique key."""
-
     row: Row
     keys: Identities
 
@@ -168,7 +158,6 @@ class _Net:
 
     @property
     def is_left(self) -> bool:
-        """Whether anything is left to send."""
         return self.before is not None or self.after is not None
 
 

@@ -1,10 +1,8 @@
 """UPDATE, DELETE and ON DUPLICATE KEY UPDATE: the rows for which WHERE is true, and what becomes of them.
 
-In: the statement's tree. Out: changed or removed rows, or TiDB's error. An assignment sees the row as it was before the
-statement. A row that does not change is not written. TiDB checks the keys of one changed row after the other, in the
-order in which it reads them: where keys change places among the rows of one statement, it is refused. Rule source:
-pingcap/tidb ``pkg/executor/{update,delete,write,insert}.go`` (``updateRecord``,
-``doDupRowUpdate``), ``pkg/planner/core/point_get_plan.go``.
+TiDB checks the keys of one changed row after the other, in the order in which it reads them: where keys change places
+among the rows of one statement, it is refused. Rule source: pingcap/tidb
+``pkg/executor/{update,delete,write,insert}.go``, ``pkg/planner/core/point_get_plan.go``.
 """
 
 from __future__ import annotations
@@ -34,10 +32,7 @@ _ONE_TABLE = "Write one statement for each table, with the values themselves"
 
 
 def update(statement: nodes.Update, running: RunningStatement) -> int:
-    """Execute an UPDATE and return how many rows it changed.
-
-    Raises :class:`StatementError` and :class:`UnsupportedStatementError`.
-    """
+    """Execute an UPDATE and return how many rows it changed."""
     source = _only_table(statement.tables, "UPDATE")
     _refuse_parts(statement, "UPDATE")
     table = running.table(_name(source))
@@ -54,10 +49,7 @@ def update(statement: nodes.Update, running: RunningStatement) -> int:
 
 
 def delete(statement: nodes.Delete, running: RunningStatement) -> int:
-    """Execute a DELETE and return how many rows it removed.
-
-    Raises :class:`StatementError` and :class:`UnsupportedStatementError`.
-    """
+    """Execute a DELETE and return how many rows it removed."""
     source = _only_table(statement.tables, "DELETE")
     if statement.targets:
         raise unsupported("DELETE that names tables beside those after FROM", _ONE_TABLE)
@@ -309,10 +301,7 @@ def _inserted(name: str) -> str:
 
 
 def insert_or_update(statement: nodes.Insert, running: RunningStatement) -> Inserted:
-    """Add rows, or change the row that has the first of a row's keys. An assignment sees those before it.
-
-    A row that is changed counts twice. Raises what :func:`update` does.
-    """
+    """Add rows, or change (which counts twice) those with a row's keys. An assignment sees those before it."""
     table, rows, first_id = new_rows(statement, running)
     assigned, id_columns = list(statement.duplicate), set()
     for place, each in enumerate(assigned):
