@@ -1,7 +1,6 @@
-"""Configuration. In: TiCDC's sink URI and changefeed file. Out: frozen, validated records.
+"""Configuration: :func:`load_changefeed` makes a :class:`ChangefeedConfig` of TiCDC's sink URI and changefeed file.
 
-:func:`load_changefeed` is the entry point and returns a :class:`ChangefeedConfig`, which shows no secret when printed.
-See ``docs/config.md`` for every option. A name is imported when it is first used.
+It shows no secret when printed. See ``docs/config.md`` for every option. A name is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Options as fields of a record: key, default, place and parsing are declared once, with the field.
 
-In: a record whose fields are made by :func:`declare`, a sink URI and a changefeed file. Out: the given values, by
-field. An option may be given in both; a parameter of the URI then wins (:func:`merge`). Both sides remember which
-names were read, so that all others are reported as ignored, among them those that the release does not know
-(``config/switches.py``), which are never read.
+Both inputs remember which names were read, so that all others are reported as ignored, among them those that the
+release does not know (``config/switches.py``), which are never read.
 """
 
 from __future__ import annotations
@@ -123,10 +121,9 @@ def declare(
     """Declare a field of a frozen record as an option of TiCDC.
 
     ``table``: the dotted path of its table in the file, ``None`` if only the URI has it. ``kind``: ``bool``, ``int``
-    (signed, of that many ``bits``), ``str``, ``tuple`` (an array of texts) or ``Secret``; by default the type of the
-    default. ``reader``: the part of TiCDC that parses it in the URI. ``parse``: checks or converts what was given.
-    ``file_key``: its key in the file, if it is another one. An empty text counts as not given, and so does a false in
-    the URI, unless the option is ``exact``.
+    (signed, of ``bits``), ``str``, ``tuple`` (of texts) or ``Secret``; by default the default's type. ``reader``: the
+    part of TiCDC that parses it in the URI. ``parse``: checks or converts what was given. ``file_key``: its other key
+    in the file. An empty text counts as not given, and so does a false in the URI, unless the option is ``exact``.
     """
     if in_uri:
         PARAMETERS[key] = kind is Secret
@@ -141,7 +138,7 @@ def read_options(
 ) -> dict[str, Any]:
     """Return the given options of a record by field name; ``only``: of these fields.
 
-    As in TiCDC, all are read in their order, then each is parsed. So the same one of two bad texts is refused.
+    All are read in their order, then each is parsed, so that the same one of two bad texts is refused as in TiCDC.
     """
     declared = {
         each.name: each.metadata["option"]

@@ -1,8 +1,6 @@
-"""A changefeed's whole configuration as one frozen record: what PLAN, ENCODE and DELIVER read.
+"""A changefeed's whole configuration as one frozen record, hashable and picklable, which ``load_changefeed`` builds.
 
-Only :func:`ticdc_emit.config.load_changefeed` builds it, validated. Every record is hashable and pickles. Field names
-are TiCDC's option names in snake_case. The options of the encoders, of delivery and of filters are with their checks in
-``config/codec.py``, ``config/kafka.py`` and ``config/filters.py``.
+Field names are TiCDC's option names in snake_case.
 """
 
 from __future__ import annotations
@@ -25,9 +23,9 @@ DISPATCHER_NAMES = ("default", "table", "ts", "index-value", "rowid", "columns")
 
 @dataclass(frozen=True)
 class DispatchRule:
-    """One ``[[sink.dispatchers]]`` entry; ``partition`` holds a deprecated ``dispatcher`` too. Texts as given.
+    """One ``[[sink.dispatchers]]`` entry; ``partition`` holds a deprecated ``dispatcher`` too.
 
-    ``target_schema``, ``target_table``: the names that messages show (``routing.table_routes``), "" for the own ones.
+    ``target_schema``, ``target_table``: the names that messages show, "" for the own ones.
     """
 
     matcher: tuple[str, ...] = declare((), "matcher", "", in_uri=False)

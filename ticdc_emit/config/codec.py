@@ -1,10 +1,7 @@
-"""The options of the encoders: each with its default, its meaning and its checks.
+"""The options of the encoders: each with its default, its meaning and its checks, in TiCDC's own words.
 
-In: the sink URI and the changefeed file. Out: :class:`CodecConfig`, or TiCDC's refusal in its own words. A new option
-is a field here and its use in an encoder. ``config/switches.py`` lists the options that a release does not know.
-
-Source, also of the order of the checks: ``pkg/sink/codec/common/config.go`` and ``pkg/config/sink.go`` of
-pingcap/tiflow.
+A new option is a field here and its use in an encoder. Source, also of the order of the checks: pingcap/tiflow
+``pkg/sink/codec/common/config.go`` and ``pkg/config/sink.go``.
 """
 
 from __future__ import annotations
@@ -40,10 +37,7 @@ too.
 
 @dataclass(frozen=True)
 class LargeMessageHandle:
-    """``[sink.kafka-config.large-message-handle]``.
-
-    An ``option`` that the release does not know (``is_known``) is kept: it then handles large messages in neither way.
-    """
+    """``[sink.kafka-config.large-message-handle]``. An ``option`` that is not known (``is_known``) has no effect."""
 
     option: str = declare("none", "large-message-handle-option", _LARGE_TABLE, in_uri=False)
     compression: str = declare("none", "large-message-handle-compression", _LARGE_TABLE, in_uri=False)
@@ -211,10 +205,7 @@ _MESSAGE_COMPRESSIONS = frozenset({"none", "snappy", "lz4"})
 def read_large_message_handle(
     uri: UriParameters, root: Section, protocol: Protocol, switches: OptionSwitches
 ) -> LargeMessageHandle:
-    """``[sink.kafka-config.large-message-handle]``, refused where TiCDC refuses it.
-
-    As in the reference, the TiDB extension counts here only if the URI switches it on.
-    """
+    """Read ``[sink.kafka-config.large-message-handle]``; as in TiCDC, the TiDB extension counts only in the URI."""
     if root.at(KAFKA_TABLE).table("large-message-handle") is None:
         return LargeMessageHandle()
     handle = LargeMessageHandle(**read_options(LargeMessageHandle, None, root))

@@ -1,11 +1,7 @@
 """The changefeed file as typed tables, Go's syntax of values, and TiCDC's refusals.
 
-In: TOML (a path, a text or a mapping). Out: its root :class:`Section`, whose readers remember what was read. A value
-that Go cannot parse is a :class:`GoSyntaxError` with Go's text. :func:`refused` makes a refusal whose ``message`` is
-TiCDC's own line (``[CDC:Code]text``), so that it can be compared with TiCDC's output; the text that TiCDC's callers add
-around that line is left out. :func:`warn_of_option` warns of what TiCDC accepts without effect.
-
-Source of codes and templates: ``pkg/errors/cdc_errors.go`` of pingcap/tiflow.
+A refusal's ``message`` is TiCDC's own line (``[CDC:Code]text``), so that it can be compared with TiCDC's output; what
+TiCDC's callers add around it is left out. Source of codes and templates: pingcap/tiflow ``pkg/errors/cdc_errors.go``.
 """
 
 from __future__ import annotations
@@ -52,7 +48,6 @@ class ConfigWarning(TicdcEmitWarning):
 
 
 def warn_of_option(text: str) -> None:
-    """Warn of an option (:class:`ConfigWarning`)."""
     # The log repeats the warning for runs that collect logs only; at INFO, or a bare console would show it twice.
     logger.info(text)
     warn_caller(text, ConfigWarning)
@@ -230,7 +225,6 @@ class Section:
         self._children: dict[str, Section] = {}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table as it was read."""
         return dict(self._table)
 
     def forget(self, names: Collection[str]) -> None:
@@ -251,7 +245,6 @@ class Section:
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """Return an array of strings."""
         values = self._sequence(name)
         if values is None:
             return None

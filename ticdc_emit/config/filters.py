@@ -1,7 +1,4 @@
-"""``[filter]`` of the changefeed file, typed, with checked event names.
-
-In: the changefeed's document. Out: :class:`FilterConfig`, or TiCDC's refusal. Rules,
-matchers, patterns and expressions stay texts here; ``routing`` parses them.
+"""``[filter]`` of the changefeed file, with checked event names; ``routing`` parses rules, patterns and expressions.
 
 Rule source: ``pkg/config/filter.go``, ``pkg/filter/{sql_event_filter,utils}.go`` of pingcap/tiflow and pingcap/ticdc.
 """

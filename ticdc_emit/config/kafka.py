@@ -1,9 +1,6 @@
-"""The options of delivery: each with its default, its meaning and its checks.
+"""The options of delivery: each with its default, its meaning and its checks. Units are in the names.
 
-In: the sink URI and ``[sink.kafka-config]``. Out: :class:`KafkaConfig`, or TiCDC's refusal. A new option is a field
-here and its use in ``delivery/kafka.py``. Units are in the names.
-
-Source: ``pkg/sink/kafka/options.go`` of pingcap/tiflow.
+A new option is a field here and its use in ``delivery/kafka.py``. Source: pingcap/tiflow ``pkg/sink/kafka/options.go``.
 """
 
 from __future__ import annotations
@@ -246,7 +243,6 @@ def build_stored(sink_uri: SinkUri) -> KafkaConfig:
 
 
 def build_kafka(sink_uri: SinkUri, uri: UriParameters, root: Section) -> KafkaConfig:
-    """Read and validate."""
     given = read_options(KafkaConfig, uri, root)
     sasl, tls = _build_sasl(uri, root), _build_tls(sink_uri, uri, root)
     return KafkaConfig(brokers=sink_uri.hosts, topic=sink_uri.topic, sasl=sasl, tls=tls, **given)

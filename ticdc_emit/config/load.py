@@ -1,9 +1,7 @@
-"""Load a changefeed's configuration from TiCDC's own two inputs.
+"""Load a changefeed's configuration from TiCDC's own two inputs, a sink URI and a changefeed file.
 
-In: a sink URI and a changefeed file (path, TOML text or mapping).  Out: :class:`ChangefeedConfig`, or a
-:class:`~ticdc_emit.errors.ConfigError` with TiCDC's text.  The order of the checks is the reference's: protocol and
-atomicity, large messages, registries, dispatchers, integrity (``ReplicaConfig.ValidateAndAdjust``), then delivery
-(``kafka.Options.Apply``), then the encoder (``codec/common.Config``).
+The order of the checks is TiCDC's: protocol and atomicity, large messages, registries, dispatchers, integrity
+(``ReplicaConfig.ValidateAndAdjust``), delivery (``kafka.Options.Apply``), the encoder (``codec/common.Config``).
 """
 
 from __future__ import annotations
@@ -100,15 +98,14 @@ def load_changefeed(
     """Read, merge and validate a sink URI and a changefeed file.
 
     ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
-    ``release``: such as ``8.5.3``, ``next-8.5.7`` or ``next`` (docs/releases.md). It overrides the file's
-    ``[ticdc-emit] release``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone,
-    default UTC. ``cluster_id``: TiCDC's server cluster id, default ``default``. ``integrity`` and ``force_replicate``
-    override the changefeed's; ``integrity=True`` is ``correctness``. ``strict=False``: warn of unknown options in the
-    file instead of refusing it. ``schema_registry``: URL to use if neither input names a registry. ``own_registry``:
-    Avro needs no URL, because the caller has a registry (``registry=``) or the schemas.
+    ``release``: such as ``8.5.3``, ``next-8.5.7`` or ``next`` (docs/releases.md); default: the file's ``[ticdc-emit]
+    release``, else ``classic``. ``time_zone``: IANA name, default UTC. ``cluster_id``: of TiCDC's server, default
+    ``default``. ``integrity`` and ``force_replicate`` override the changefeed's; ``integrity=True`` is ``correctness``.
+    ``strict=False``: warn of unknown options in the file instead of refusing it. ``schema_registry``: URL to use if
+    neither input names a registry. ``own_registry``: Avro needs no URL.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError`; warns once (:class:`ConfigWarning`, also logged) with the names of
-    all ignored options, and of each option that TiCDC reads otherwise than its text says.
+    Raises :class:`~ticdc_emit.errors.ConfigError`; warns once (:class:`ConfigWarning`, also logged) of all ignored
+    options, and of each option that TiCDC reads otherwise than its text says.
     """
     refuse_unknown("load_changefeed", options, LoadOptions)
     release, strict, force_replicate = options.get("release"), options.get("strict"), options.get("force_replicate")
@@ -347,7 +344,6 @@ def _warn_unread(parameters: UriParameters, root: Section, release: Release, unk
 
 
 def _answered(place: str, forgotten: str) -> str:
-    """Return an unknown option with the releases that know it, or the one that may have been meant."""
     if forgotten:
         return f"{place} (known: {releases_with(lambda release: forgotten not in release.options.unknown)})"
     table, _, key = without_indices(place).rpartition(".")

@@ -1,8 +1,7 @@
-"""TiCDC's protocols: their names, and what the rest of the library must know about each.
+"""TiCDC's protocols: their names, and what the rest of the library must know about each (:class:`ProtocolSpec`).
 
-A protocol of this library is a package in ``protocols/``, whose ``encoder.py`` writes it and whose ``decoder.py`` reads
-it, and a :class:`ProtocolSpec` beside its name in :class:`Protocol`, which other code reads. Only options and commands
-of one protocol name it.
+A protocol of this library is a package in ``protocols/`` with ``encoder.py`` and ``decoder.py``, and a row here. Only
+options and commands of one protocol name it.
 """
 
 from __future__ import annotations
@@ -34,10 +33,8 @@ class Availability(Enum):
 
 
 class BinaryForm(Enum):
-    """How a protocol shows binary data as text.
-
-    ``LATIN_1``: a character for each byte. ``GO_QUOTED``: BINARY and VARBINARY as Go's ``strconv.Quote`` prints them,
-    without the quotes; BLOB, and TEXT too, in base64. Avro's bytes count as base64.
+    """How a protocol shows binary data as text: ``LATIN_1``: a character for each byte. ``GO_QUOTED``: BINARY and
+    VARBINARY as Go's ``strconv.Quote`` without the quotes; BLOB and TEXT in base64. Avro's bytes count as base64.
     """
 
     BASE64 = "base64"
@@ -47,30 +44,23 @@ class BinaryForm(Enum):
 
 @dataclass(frozen=True)
 class ProtocolSpec:
-    """The properties of a protocol. The defaults are those of one that TiCDC has but this library does not write.
+    """The properties of a protocol. The defaults are those of one that this library does not write.
 
-    ``package``: its name in ``protocols/``. ``title``: its name in TiCDC's refusals. ``encodings``: the values of
-    ``encoding-format``, the first one is the default. ``extension``: whether ``enable-tidb-extension`` has an
-    effect. ``registers_schemas``: it registers schemas in a schema registry. It then has one subject per topic, so
-    a topic expression must contain schema and table, and a consumer needs the schemas.
+    ``package``: in ``protocols/``. ``title``: in TiCDC's refusals. ``encodings``: values of ``encoding-format``, the
+    default first. ``extension``: ``enable-tidb-extension`` has an effect. ``registers_schemas``: it has one subject per
+    topic, so a topic expression must contain schema and table, and a consumer needs the schemas.
 
-    ``ddl``: DDL is sent, ``ddl_everywhere``: to every partition of its topic, else to the first one. ``watermarks``:
-    when they are sent, ``default_ticks``: whether they are also sent between rows if no interval is set.
-    ``bootstraps``: messages with a table's schema are sent before its rows. ``tells_defaults``: a consumer can learn
-    the value of existing rows in a new column from DDL or schemas. ``row_checksums``: rows can carry them.
+    ``ddl_everywhere``: DDL goes to every partition of its topic, else to the first one. ``watermarks``: when they are
+    sent, ``default_ticks``: also between rows if no interval is set. ``bootstraps``: messages with a table's schema are
+    sent before its rows. ``tells_defaults``: a consumer can learn the value of existing rows in a new column.
 
-    ``old_values``: whether updates contain the old values; ``old_value_table``: the table under ``[sink]`` that can
-    turn them off. ``large_messages``: whether large messages can be handled; ``raw_claims``: whether the bare value can
-    be stored. ``handle_key_deletes``: ``delete-only-output-handle-key-columns`` has an effect. ``content_compatible``:
-    whether the sink URI's option has an effect. ``force_replicate``: whether tables without a handle key can be sent.
-    ``packs_rows``: one message can hold several rows, up to ``max-batch-size``.
+    ``old_values``: updates contain them; ``old_value_table``: the table under ``[sink]`` that can turn them off.
+    ``large_messages``: they can be handled; ``raw_claims``: the bare value can be stored. ``handle_key_deletes``,
+    ``content_compatible``: the options have an effect. ``force_replicate``: tables without a handle key can be sent.
+    ``packs_rows``: one message can hold up to ``max-batch-size`` rows. ``numbers_labels``: ENUM and SET are numbers.
 
-    ``numbers_labels``: ENUM and SET are numbers, not labels. ``binary``: how binary data becomes text.
-
-    ``queued``: sinks of messages (Kafka, ``memory://`` ...) have it; ``stored``: sinks of files in object storage do.
-
-    ``parameters``: parameters of the sink URI that change the messages and have few values, the default first.
-    ``lossless``: parameters of the sink URI, as name and value, that keep the precision of every value.
+    ``queued``: sinks of messages have it; ``stored``: sinks of files in object storage do. ``parameters``: of the sink
+    URI, with few values, the default first. ``lossless``: those that keep the precision of every value.
     """
 
     package: str | None = None
@@ -285,10 +275,7 @@ def form_of(protocol: Protocol, encoding: str | None) -> str:
 
 
 def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
-    """Return the protocol that an option names, and the encoding of Simple if it names that too.
-
-    Takes :data:`PROTOCOL_NAMES`, those of :data:`STORED`, TiCDC's aliases and ``open``, in any case.
-    """
+    """Return the protocol that an option names in any case, also by TiCDC's aliases, and an encoding of Simple."""
     name = text.lower()
     if name in _ENCODINGS:
         return _ENCODINGS[name]
@@ -318,7 +305,7 @@ def protocol_parameters(text: str) -> dict[str, str]:
 
 
 def protocol_document(text: str | None, sink_uri: str | None = None) -> dict[str, Any]:
-    """Return a changefeed file with the protocol that an option names, as a mapping; ``None``: Canal-JSON.
+    """Return a changefeed file with the protocol that an option names, by default Canal-JSON.
 
     ``sink_uri``: where a protocol counts more, so that the file then has none.
     """

@@ -1,7 +1,6 @@
-"""TiCDC's releases, and which one a name or a version means.
+"""TiCDC's releases, each a frozen record of the switches of ``config/switches.py``, and which one a version means.
 
-A :class:`Release` is one frozen record of the switches of ``config/switches.py``. ``classic`` and ``next`` are the
-newest of the two lineages, ``master`` has what came after ``next``. All others are named by lineage and version.
+``classic`` and ``next`` are the newest of the two lineages, ``master`` has what came after ``next``.
 """
 
 from __future__ import annotations
@@ -44,10 +43,9 @@ class Release:
 
     @classmethod
     def parse(cls, release: str | Release) -> Release:
-        """Return the release of that name; a :class:`Release` is returned as it is.
+        """Return the release of a name: one of :data:`RELEASES`, a version (``8.5.3``), or ``next-8.5.7``.
 
-        A name is one of :data:`RELEASES`, a version (``8.5.3``), or a lineage and a version (``next-8.5.7``). Two
-        numbers mean the newest release of the line.
+        Two numbers mean the newest release of the line.
         """
         if isinstance(release, Release):
             return release
@@ -127,7 +125,6 @@ class _Version(NamedTuple):
 
 
 def _meant(text: str) -> tuple[list[Release], list[Release]]:
-    """Return the release of each lineage that a version means, and the one nearest to it."""
     wanted = _Version.read(text)
     meant: list[Release] = []
     nearest: list[Release] = []

@@ -1,9 +1,6 @@
 """Secrets are shown nowhere: values that do not print, and texts with ``****`` in the place of secrets.
 
-In: an option's value, a URI, or an answer, an error or a log line of another program. Out: a :class:`Secret`, or a text
-without secrets. :func:`hide` knows the secrets and masks four forms of each: as it is, percent-encoded, escaped as in
-JSON, and in base64. :func:`mask_uri` and :func:`mask_text` do not know them and go by the names of parameters.
-:func:`hide_in_logs` masks lines of other libraries' loggers.
+:func:`hide` knows the secrets; :func:`mask_uri` and :func:`mask_text` do not, and go by the names of parameters.
 """
 
 from __future__ import annotations
@@ -163,8 +160,8 @@ def is_sensitive_name(name: str) -> bool:
 def mask_uri(uri: str) -> str:
     """Return ``uri`` with userinfo, sensitive query values, nested URIs' secrets and the fragment masked.
 
-    Everything else stays as written.  A text without ``scheme://`` is read as if it began with the authority. Never
-    raises: in a broken URI, everything that could be a secret is masked.
+    Never raises: in a broken URI, all that could be secret is masked. Without ``scheme://`` it begins with the
+    authority.
     """
     return _mask_uri(uri, 0)
 
@@ -200,10 +197,7 @@ def uri_secrets(uri: str) -> tuple[str, ...]:
 
 
 def shown_names(names: Iterable[str]) -> list[str]:
-    """Return the names of a query's parameters, safe to show.
-
-    An unknown name after a secret may be the rest of it: ``password=abc&REST=x`` is ``abc&REST=x`` unescaped.
-    """
+    """Return the names of a query's parameters, safe to show: an unknown one after a secret may be the rest of it."""
     shown, after_secret = [], False
     for name in names:
         plain = name.lower().replace("_", "-")

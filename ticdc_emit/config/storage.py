@@ -1,12 +1,8 @@
-"""The options of TiCDC's storage sink: each with its default, its meaning and its checks.
+"""The options of TiCDC's storage sink: each with its default, its meaning and its checks. Units are in the names.
 
-In: a sink URI whose scheme is one of :data:`~ticdc_emit.config.uri.STORAGE_SCHEMES`, and ``[sink]``,
-``[sink.cloud-storage-config]`` and ``[scheduler]`` of the changefeed file. Out: :class:`StorageConfig`, or TiCDC's
-refusal. A new option is a field here and its use in ``storage/``. Units are in the names.
-
-Options of the encoders count in both inputs, as TiCDC's sink reads them. (Its server removes some of them from the file
-of a storage changefeed that it creates; the recorded files show the sink.) Source: ``pkg/sink/cloudstorage/config.go``
-and ``pkg/config/sink.go`` of pingcap/tiflow; ``pkg/cloudstorage/config.go`` of pingcap/ticdc.
+A new option is a field here and its use in ``storage/``. Options of the encoders count in both inputs, as TiCDC's sink
+reads them; its server removes some from the file of a storage changefeed. Source: pingcap/tiflow
+``pkg/sink/cloudstorage/config.go``, ``pkg/config/sink.go``; pingcap/ticdc ``pkg/cloudstorage/config.go``.
 """
 
 from __future__ import annotations
@@ -122,10 +118,7 @@ def refuse_unstored(protocol: Protocol, scheme: str) -> None:
 def read_storage(
     uri: UriParameters, root: Section, protocol: Protocol, switches: StorageSwitches, csv: CsvSwitches
 ) -> StorageConfig:
-    """Read and validate the options of a storage sink, and warn of those that make other files than they seem to.
-
-    ``switches``, ``csv``: those of the release. Raises :class:`~ticdc_emit.errors.ConfigError`.
-    """
+    """Read and validate the options of a storage sink, and warn of those that make other files than they seem to."""
     given = read_options(StorageConfig, uri, root)
     given["date_separator"] = _read_date_separator(root)
     config = StorageConfig(**given)

@@ -1,11 +1,8 @@
 """What differs between releases of TiCDC, as independent switches: one record for each part that reads them.
 
-The defaults are those of ``classic``. A switch says which value it has since which release (:func:`since`); a comment
-beside it names the changes that made the difference (T: pingcap/tiflow, C: pingcap/ticdc). Code reads a switch, never a
-release's name.
-
-Rule source: the tags of both repositories, side by side. ``classic`` is pingcap/tiflow c7b2588, ``next`` pingcap/ticdc
-b813e76; ``master`` has what came after it.
+The defaults are those of ``classic``. A comment names the changes that made the difference (T: pingcap/tiflow, C:
+pingcap/ticdc). Code reads a switch, never a release's name. Rule source: the tags of both repositories, side by side.
+``classic`` is pingcap/tiflow c7b2588, ``next`` pingcap/ticdc b813e76; ``master`` has what came after it.
 """
 
 from __future__ import annotations
@@ -37,8 +34,7 @@ _AS_CLASSIC = object()
 def since(oldest: _T, later: Mapping[str, _T] | None = None, *, next: Any = _AS_CLASSIC) -> _T:
     """Declare a switch: its value in the oldest ``classic``, and ``later`` values by the version since which it is so.
 
-    ``next``: the value in the other lineage, or those by version, which begin with the newest of ``classic`` unless
-    there is an ``oldest`` one.
+    ``next``: the value in the other lineage, or those by version, first the newest of ``classic`` or an ``oldest`` one.
     """
     in_next = {} if next is _AS_CLASSIC else next if isinstance(next, Mapping) else {"oldest": next}
     changes = {"classic": later or {}, "next": in_next}
@@ -58,7 +54,7 @@ def _by_release(values: Mapping[str, _T]) -> _T:
 class Defect:
     """An input at which some releases crash or fail. ``gone``: the releases from which on it works.
 
-    ``cause`` says what fails as a clause that "in" goes on: "a DELETE of a table with a key crashes".
+    ``cause``: a clause that "in" goes on: "a DELETE of a table with a key crashes".
     """
 
     cause: str

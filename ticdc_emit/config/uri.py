@@ -1,9 +1,7 @@
-"""Sink URIs and storage URIs, parsed as Go's ``net/url`` does.
+"""Sink URIs and storage URIs, parsed as Go's ``net/url`` does, secrets wrapped.
 
-In: the text of a URI. Out: :class:`SinkUri` or :class:`StorageUri` (of claim checks), secrets wrapped. Schemes of
-sinks: TiCDC's ``kafka`` and ``kafka+ssl``, and three embedded sinks of this library, ``jsonl://DIRECTORY``,
-``memory://NAME`` and ``stdout://`` (also ``-``), which accept the same codec parameters; and those of TiCDC's storage
-sink. TiCDC's other schemes are refused by name.
+Schemes of sinks: TiCDC's ``kafka`` and ``kafka+ssl``, three embedded sinks of this library, ``jsonl://DIRECTORY``,
+``memory://NAME`` and ``stdout://`` (also ``-``), and those of TiCDC's storage sink. Others are refused by name.
 """
 
 from __future__ import annotations
@@ -209,9 +207,8 @@ _ENCODED_PLUS = "%2B"
 class StorageUri:
     """A parsed storage URI. ``kind``: ``file``, ``s3``, ``gcs``, ``azure``, or ``memory`` (of this process, for tests).
 
-    ``root``: the folder, without a slash at its end; for an object store it begins with the bucket. ``location``: the
-    folder's name in messages. ``parameters``: the query by name, in lower case with ``-`` for ``_``. ``option``: the
-    one that has the URI, which errors name.
+    ``root``: the folder, for an object store from the bucket on. ``location``: the folder's name in messages.
+    ``parameters``: by name, in lower case with ``-`` for ``_``. ``option``: the one that has the URI, for errors.
     """
 
     kind: str
