@@ -1,8 +1,7 @@
 """The functions and operators of expressions, one row each: the type of the result, and the kernel that computes it.
 
 A type is a :class:`Signature` (a letter for each argument), else a rule of its own (``inference/``). A row without a
-kernel (``evaluation/``) is not evaluated. Rule source: pingcap/tidb ``pkg/expression/builtin.go`` (``funcs``) and
-``builtin_*.go``.
+kernel (``evaluation/``) is not evaluated. Rule source: pingcap/tidb ``pkg/expression/builtin*.go``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """An operand: the type of an expression in TiDB's type inference, with its collation and constant value.
 
-Rule source: pingcap/tidb ``pkg/parser/types``, ``pkg/expression/{builtin,collation}.go`` (``getRetTp``,
-``deriveCoercibilityForColumn``).
+Rule source: pingcap/tidb ``pkg/parser/types``, ``pkg/expression/{builtin,collation}.go`` (``getRetTp`` ...).
 """
 
 from __future__ import annotations

@@ -22,9 +22,7 @@ _LARGEST_DECIMAL = "9" * 65
 
 @dataclass(frozen=True)
 class Constant:
-    """``value``: digits, a float, a text, or bytes of a hex or bit literal; None for the words. ``charset``: a string's
-    introducer, "" if none is printed.
-    """
+    """``value``: digits, float, text, or bytes (hex, bit); None for the words. ``charset``: that before a string."""
 
     kind: Choice["null", "true", "false", "integer", "decimal", "float", "string", "hex", "bits"]
     value: str | float | bytes | None = None

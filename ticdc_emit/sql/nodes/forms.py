@@ -172,9 +172,7 @@ def _step(part: re.Match[str]) -> Step:
 
 
 class Form:
-    """``lead``: the words, each with its synonyms, by which the parser knows the clause: by default all before the
-    first value.
-    """
+    """``lead``: the words, each with its synonyms, by which the parser knows the clause."""
 
     def __init__(self, text: str, lead: int | None = None) -> None:
         self.text = text

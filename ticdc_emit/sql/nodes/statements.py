@@ -165,9 +165,7 @@ class CreateTableLike(Clause):
 
 @dataclass(frozen=True)
 class CreateView(Clause):
-    """``select``: the query's text, ``query``: its tree. ``check_option``: LOCAL, or "" for CASCADED, which TiDB does
-    not print.
-    """
+    """``select``: the query's text, ``query``: its tree. ``check_option``: LOCAL, or "" for CASCADED (not printed)."""
 
     form = Form(
         "CREATE {or_replace?OR REPLACE }ALGORITHM == {algorithm:word} DEFINER == {definer} SQL SECURITY {security:word}"
@@ -481,9 +479,7 @@ InsertedRows: TypeAlias = "tuple[tuple[Node, ...] | LiteralRows, ...]"
 
 @dataclass(frozen=True)
 class Insert:
-    """INSERT or REPLACE (``word``). ``columns``: ``None`` if the statement names none. ``duplicate``: what follows ON
-    DUPLICATE KEY UPDATE.
-    """
+    """INSERT or REPLACE (``word``). ``columns``: ``None`` if it names none. ``duplicate``: ON DUPLICATE KEY UPDATE."""
 
     word: str
     table: TableName

@@ -40,9 +40,7 @@ def rules_by_word(*rules: tuple[Lead | str, _T]) -> Rules[_T]:
 
 
 class TokenCursor:
-    """Rules over single tokens, which raise ``DdlError``. ``charset``: the session's, for strings without an
-    introducer.
-    """
+    """Rules over single tokens. ``charset``: the session's, for strings without an introducer."""
 
     _what, _subject = "statement", "DDL"  # in errors
 

@@ -1,6 +1,4 @@
-"""Whole statements; the tables at the end choose a rule by the first words. Source: pingcap/tidb
-``pkg/parser/parser.y``.
-"""
+"""Whole statements; tables at the end choose rules by the first words. Source: pingcap/tidb ``pkg/parser/parser.y``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""CREATE TABLE with its options and partitions. Rule source: pingcap/tidb ``pkg/parser/parser.y``
-(``CreateTableStmt``).
-"""
+"""CREATE TABLE with its options and partitions. Rule source: pingcap/tidb ``pkg/parser/parser.y``."""
 
 from __future__ import annotations
 
