@@ -136,9 +136,8 @@ def declare(
 def read_options(
     record: type, uri: UriParameters | None, root: Section, only: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """Return the given options of a record by field name; ``only``: of these fields.
-
-    All are read in their order, then each is parsed, so that the same one of two bad texts is refused as in TiCDC.
+    """Return the given options of a record by field name; ``only``: of these fields. All are read in their order, then
+    each is parsed, so that the same one of two bad texts is refused as in TiCDC.
     """
     declared = {
         each.name: each.metadata["option"]

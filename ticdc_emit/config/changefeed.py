@@ -1,7 +1,4 @@
-"""A changefeed's whole configuration as one frozen record, hashable and picklable, which ``load_changefeed`` builds.
-
-Field names are TiCDC's option names in snake_case.
-"""
+"""A changefeed's whole configuration as one frozen record; fields are TiCDC's option names in snake_case."""
 
 from __future__ import annotations
 

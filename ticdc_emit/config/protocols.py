@@ -305,10 +305,7 @@ def protocol_parameters(text: str) -> dict[str, str]:
 
 
 def protocol_document(text: str | None, sink_uri: str | None = None) -> dict[str, Any]:
-    """Return a changefeed file with the protocol that an option names, by default Canal-JSON.
-
-    ``sink_uri``: where a protocol counts more, so that the file then has none.
-    """
+    """Return a changefeed file with the protocol that an option names, unless ``sink_uri`` names one."""
     protocol, encoding = parse_protocol_name(text or Protocol.CANAL_JSON.value)
     codec = {} if encoding is None else {"kafka-config": {"codec-config": {"encoding-format": encoding}}}
     if "protocol" in dict(parse_qsl((sink_uri or "").partition("?")[2])):

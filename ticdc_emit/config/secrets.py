@@ -160,8 +160,7 @@ def is_sensitive_name(name: str) -> bool:
 def mask_uri(uri: str) -> str:
     """Return ``uri`` with userinfo, sensitive query values, nested URIs' secrets and the fragment masked.
 
-    Never raises: in a broken URI, all that could be secret is masked. Without ``scheme://`` it begins with the
-    authority.
+    Never raises: in a broken URI, all that could be secret is masked. Without ``scheme://`` the authority is first.
     """
     return _mask_uri(uri, 0)
 

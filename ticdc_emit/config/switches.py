@@ -33,7 +33,6 @@ _AS_CLASSIC = object()
 
 def since(oldest: _T, later: Mapping[str, _T] | None = None, *, next: Any = _AS_CLASSIC) -> _T:
     """Declare a switch: its value in the oldest ``classic``, and ``later`` values by the version since which it is so.
-
     ``next``: the value in the other lineage, or those by version, first the newest of ``classic`` or an ``oldest`` one.
     """
     in_next = {} if next is _AS_CLASSIC else next if isinstance(next, Mapping) else {"oldest": next}
@@ -52,9 +51,8 @@ def _by_release(values: Mapping[str, _T]) -> _T:
 
 @dataclass(frozen=True)
 class Defect:
-    """An input at which some releases crash or fail. ``gone``: the releases from which on it works.
-
-    ``cause``: a clause that "in" goes on: "a DELETE of a table with a key crashes".
+    """An input at which some releases crash or fail. ``gone``: the releases from which on it works. ``cause``: a clause
+    that "in" goes on: "a DELETE of a table with a key crashes".
     """
 
     cause: str

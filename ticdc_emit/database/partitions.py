@@ -1,7 +1,4 @@
-"""Which partition a row is in. NULL is below every value of RANGE, and 0 to HASH; how KEY hashes is not known here.
-
-Rule source: pingcap/tidb ``pkg/table/tables/partition.go`` (``locatePartitionCommon``).
-"""
+"""Which partition a row is in (pingcap/tidb: ``pkg/table/tables/partition.go``); how KEY hashes is not known here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Row changes that are given as such, not as SQL: they meet the same rows, with the same checks.
-
-Raises TiDB's errors and the :class:`~ticdc_emit.errors.RowError` family with the ``position`` of the first bad change.
-"""
+"""Row changes that are given as such, not as SQL; an error has the ``position`` of the first that does not fit."""
 
 from __future__ import annotations
 

@@ -77,9 +77,8 @@ def _image_texts(image: pa.Array, info: TableInfo, how: Rendering) -> list[Row |
 
 @lru_cache(maxsize=4096)
 def key_part(kind: Column, length: int = -1) -> Callable[[str], Any]:
-    """Return what makes of a column's text a value that is equal where TiDB's unique keys are equal.
-
-    ``length``: the characters that are indexed, -1 for all. Raises :class:`NotExactError` and :class:`EvaluationError`.
+    """Return what makes of a column's text a value that is equal where TiDB's unique keys are equal. ``length``: the
+    characters that are indexed, -1 for all. Raises :class:`NotExactError` and :class:`EvaluationError`.
     """
     if kind.type in FLOAT_TYPES:
         return lambda text: "0" if text == "-0" else text

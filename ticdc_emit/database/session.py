@@ -119,9 +119,8 @@ _ALIASES = {"TRADITIONAL": ("STRICT_TRANS_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_D
 
 @dataclass(frozen=True)
 class StatementResult:
-    """What one statement did. ``kind``: ``skipped`` for one that changes no row, as SELECT.
-
-    ``last_insert_id``: the first number of AUTO_INCREMENT. ``committed``: transactions and DDL in order.
+    """``kind``: ``skipped`` for a statement that changes no row, as SELECT. ``last_insert_id``: the first number of
+    AUTO_INCREMENT. ``committed``: transactions and DDL in order.
     """
 
     statement: str
@@ -220,7 +219,6 @@ class Session:
 
     def apply(self, query: str, commit_ts: int, *, schema: str | None = None) -> tuple[DdlEvent, ...]:
         """Apply DDL that comes from elsewhere; ``commit_ts`` is a TSO, ``schema`` by default the current database.
-
         Raises ``StateError`` while a transaction is open, and what DDL in :meth:`run` does.
         """
         if self._transaction is not None:

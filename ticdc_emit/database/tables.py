@@ -139,9 +139,8 @@ class Database:
             self._follow_keys(info, moment)
 
     def apply(self, commit_ts: int, query: str, *, schema: str | None = None) -> tuple[DdlEvent, ...]:
-        """Take a statement that comes after everything so far, and return its events. Raises ``SchemaError``.
-
-        ``schema``: the current database, by default that of all tables.
+        """Take a statement that comes after everything so far, and return its events. ``schema``: the current database,
+        by default that of all tables. Raises the family of ``SchemaError``.
         """
         before = self._partitioned()
         events = self.catalog.apply(query, schema=schema or self._database, commit_ts=commit_ts)
@@ -156,7 +155,6 @@ class Database:
         self, query: str, commit_ts: int, *, schema: str | None, sql_mode: str = ""
     ) -> tuple[DdlEvent, ...]:
         """Apply a statement wholly or not at all, and check that the rows that exist fit the tables after it.
-
         ``schema``: ``None`` for that of the last USE. Raises as :meth:`apply`; ``StatementError`` for a new unique key.
         """
         self._check_referred(query, schema, sql_mode)
@@ -245,7 +243,6 @@ class Database:
         self._key_indexes[info.schema, info.name] = index
 
     def raise_counter(self, info: TableInfo, row: Row | None) -> None:
-        """Let AUTO_INCREMENT give only numbers above that of a row."""
         for column in info.row_columns if row is not None and info.id in self._numbers else ():
             text = row[column.name] if row is not None and column.flags & ColumnFlag.AUTO_INCREMENT else None
             if text is not None and text.lstrip("-").isdecimal():

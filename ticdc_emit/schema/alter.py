@@ -1,7 +1,4 @@
-"""The steps of an ALTER TABLE: what each makes of a table, and which job of TiDB it is (:class:`Alteration`).
-
-Rule source: pingcap/tidb ``pkg/ddl/executor.go`` and ``pkg/ddl/modify_column.go``.
-"""
+"""The steps of an ALTER TABLE, and their jobs (pingcap/tidb: ``pkg/ddl/executor.go``, ``pkg/ddl/modify_column.go``)."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Catalog:
         Several CREATE TABLE in one text are one job, like those of BR and fast table creation; ``batch``: so is a
         single one. ``schema``: the current database, ``commit_ts``: a TSO, ``ids``: the known ids of the events.
         ``sql_mode``: the session's, if not the catalog's; a strict one refuses defaults. ``charset``: the session's,
-        which TiDB keeps only for CREATE INDEX and ADD INDEX. ``of_job``: as in ``parse_ddl``. Raises ``DdlError`` and
+        which TiDB keeps only for indexes. ``of_job``: as in ``parse_ddl``. Raises ``DdlError`` and
         ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())

@@ -1,7 +1,4 @@
-"""A column as TiDB stores it: its type with what the statement leaves out, its options, and what TiDB refuses in them.
-
-Rule source: pingcap/tidb ``pkg/planner/core/preprocess.go`` (``checkColumn``), ``pkg/ddl/add_column.go``.
-"""
+"""A column as TiDB stores it (pingcap/tidb: ``pkg/planner/core/preprocess.go``, ``pkg/ddl/add_column.go``)."""
 
 from __future__ import annotations
 

@@ -84,9 +84,8 @@ class DdlTexts:
         return event
 
     def check(self, event: DdlEvent) -> None:
-        """Raise ``DdlError`` if TiCDC stops at a DDL even without sending it.
-
-        The new architecture parses a new table again, in the default SQL mode: a comment may not end with a backslash.
+        """Raise ``DdlError`` if TiCDC stops at a DDL even without sending it: next parses a new table again, in the
+        default SQL mode, where a comment may not end with a backslash.
         """
         given = event.given
         if not (self._restored and self._by_store) or given is None or event.action not in _NEW_TABLES:

@@ -385,9 +385,8 @@ def stored_default(default: Literal | DefaultExpression, column: Column, zone: d
 
 
 def original_default(column: Column) -> str | bytes | None:
-    """Return what existing rows read of an added column: its default, or the zero of a NOT NULL type.
-
-    TiDB keeps it when the default changes, until a statement rewrites the column.
+    """Return what existing rows read of an added column: its default, or the zero of a NOT NULL type. TiDB keeps it
+    when the default changes, until a statement rewrites the column.
     """
     if column.default is not None or column.nullable:
         return column.default
@@ -401,9 +400,8 @@ def original_default(column: Column) -> str | bytes | None:
 
 
 def with_original_defaults(table: TableInfo) -> TableInfo:
-    """Return a table whose columns without a default have their original one; the same object if none differs.
-
-    Raises ``SchemaError`` for CURRENT_TIMESTAMP, whose time only TiDB knows.
+    """Return a table whose columns without a default have their original one; the same object if none differs. Raises
+    ``SchemaError`` for CURRENT_TIMESTAMP, whose time only TiDB knows.
     """
     columns = tuple(
         column if column.default is not None or column.original_default is None else _with_original(column, table)

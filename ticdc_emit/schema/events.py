@@ -33,7 +33,6 @@ class GivenText:
     stored: Query | UnprintableDdlError | None = None
 
     def restored(self, event: DdlEvent) -> str:
-        """Return the canonical text; raises TiDB's error."""
         if isinstance(self.canonical, UnprintableDdlError):
             error = self.canonical
             context = {"statement": event.query, **error.context}
@@ -77,9 +76,8 @@ class DdlEvent:
 
 
 def renamed_together(events: Sequence[DdlEvent]) -> list[DdlEvent]:
-    """Return the events of one job that renames several tables, with all its names.
-
-    TiDB reads each table again at its end, so a table that is renamed twice has its last name in both events.
+    """Return the events of one job that renames several tables, with all its names. TiDB reads each table again at its
+    end, so a table that is renamed twice has its last name in both events.
     """
     given = [(event, event.given) for event in events if event.given is not None]
     renames = tuple((each.renamed_as, (event.schema, event.table)) for event, each in given)

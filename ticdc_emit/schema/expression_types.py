@@ -1,7 +1,6 @@
 """The types of expressions over a table's columns, and what an expression index refuses.
 
-Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildHiddenColumnInfo``), ``pkg/ddl/index.go``
-(``checkIndexColumn``), ``pkg/expression`` (``deriveCoercibilityForColumn``).
+Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildHiddenColumnInfo``), ``pkg/ddl/index.go``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The keys of a table: their names, what TiDB refuses in them, and the table with and without them.
 
-A key on an expression adds a hidden column. Rule source: pingcap/tidb ``pkg/ddl/create_table.go``
-(``setEmptyConstraintName``), ``pkg/ddl/index.go`` (``GetName4AnonymousIndex``, ``checkIndexColumn``).
+Rule source: pingcap/tidb ``pkg/ddl/create_table.go``, ``pkg/ddl/index.go`` (``GetName4AnonymousIndex`` ...).
 """
 
 from __future__ import annotations

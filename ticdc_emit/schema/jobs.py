@@ -1,7 +1,4 @@
-"""DDL statements applied to databases and tables as TiDB's jobs do it, with ids and versions as in TiDB.
-
-Rule source: pingcap/tidb ``pkg/ddl`` (``genGlobalIDs``, ``updateVersionAndTableInfo``).
-"""
+"""DDL as TiDB's jobs do it, with their ids and versions (pingcap/tidb: ``pkg/ddl``, ``updateVersionAndTableInfo``)."""
 
 from __future__ import annotations
 
@@ -117,9 +114,8 @@ class JobRecorder:
         given: GivenText | None = None,
         version: int | None = None,
     ) -> TableState:
-        """Give ids and versions, stage the table unless it is gone, and record the event.
-
-        ``schema``: by default as created. ``version``: for a job with several tables, which draws its id itself.
+        """Give ids and versions, stage the table unless it is gone, and record the event. ``schema``: by default as
+        created. ``version``: for a job with several tables, which draws its id itself.
         """
         number = len(self._events)
         assigned = self._assigned[number] if number < len(self._assigned) else AssignedIds()

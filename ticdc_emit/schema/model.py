@@ -1,7 +1,4 @@
-"""The schema of one table version: ``TableInfo``, ``Column``, ``Index``; immutable, hashable, picklable.
-
-It is what a TiCDC encoder reads from TiDB's own ``model.TableInfo``.
-"""
+"""The schema of one table version, as TiCDC's encoders read it; immutable, hashable, picklable."""
 
 from __future__ import annotations
 
@@ -280,8 +277,7 @@ class TableInfo:
     @cached_property
     def shown_handle_key(self) -> tuple[Column, ...]:
         """The handle key as messages show it, in table order. With ``virtual_keys`` it may have virtual or hidden
-        columns, of which rows have no values; with ``joined_keys`` the best unique key before a non-clustered primary
-        key.
+        columns, of which rows have no values; with ``joined_keys`` a unique key before a non-clustered primary key.
         """
         if self.whole_primary_key:
             if not self.joined_keys or self.pk_is_handle or self.common_handle:

@@ -1,8 +1,4 @@
-"""Partition changes: the next state of a table and its action. New partitions have id 0.
-
-Rule source: pingcap/tidb ``pkg/ddl/partition.go`` and ``executor.go``. PARTITION BY and REMOVE PARTITIONING make a new
-physical table, so the table's id opens too.
-"""
+"""Partition changes (pingcap/tidb: ``pkg/ddl/partition.go``); new partitions have id 0, a new physical table too."""
 
 from __future__ import annotations
 

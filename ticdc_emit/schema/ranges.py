@@ -1,7 +1,4 @@
-"""RANGE partitions over one value: their upper bounds in the text that TiDB keeps, and INTERVAL partitions spelled out.
-
-Rule source: pingcap/tidb ``pkg/ddl/partition.go`` (``buildRangePartitionDefinitions``, ``getLowerBoundInt``).
-"""
+"""RANGE partitions over one value, and INTERVAL partitions spelled out (pingcap/tidb: ``pkg/ddl/partition.go``)."""
 
 from __future__ import annotations
 

@@ -177,9 +177,8 @@ def _base64(raw: bytes) -> str:
 
 
 def value_of_old_rows(column: Column, zone: str, commit_ts: int | None = None) -> str | None:
-    """Return the value of a new column in existing rows: its DEFAULT, else NULL or the zero of its type.
-
-    NOW() is the time of ``commit_ts``, a TSO. Raises :class:`SchemaError` for a default that only TiDB knows.
+    """Return the value of a new column in existing rows: its DEFAULT (NOW() at ``commit_ts``, a TSO), else NULL or the
+    zero of its type. Raises :class:`SchemaError` for a default that only TiDB knows.
     """
     value = _in_old_rows(column, zone, commit_ts)
     if value is None or isinstance(value, str):

@@ -53,7 +53,6 @@ class IdSource:
         return self._next_id, self._last_version
 
     def restore(self, saved: tuple[int, int]) -> None:
-        """Take back the ids drawn since :meth:`save`."""
         self._next_id, self._last_version = saved
 
     def version(self, commit_ts: int) -> int:
@@ -309,7 +308,6 @@ class SchemaStore:
         self._staged.clear()
 
     def at(self, schema: str, name: str, commit_ts: int) -> TableInfo:
-        """Return the version of a table that was valid at ``commit_ts``; ``UnknownTableError`` if there was none."""
         history = self._history.get((schema.lower(), name.lower()), [])
         position = bisect_right(history, commit_ts, key=lambda entry: entry[0])
         info = history[position - 1][1] if position else None
@@ -322,7 +320,6 @@ class SchemaStore:
         return info
 
     def histories(self) -> dict[tuple[str, str], tuple[tuple[int, TableInfo | None], ...]]:
-        """Return the versions of every table name, oldest first, under the last spelling of the name."""
         found = {}
         for versions in self._history.values():
             known = [info for _, info in versions if info is not None]

@@ -1,7 +1,6 @@
-"""CREATE TABLE: the statement's node in, a :class:`TableState` whose ids are still 0 out.
+"""CREATE TABLE, with ids that are still 0 (pingcap/tidb: ``pkg/ddl/create_table.go``).
 
-Rule source: pingcap/tidb ``pkg/ddl/create_table.go``. A primary key is clustered unless it is NONCLUSTERED
-(``tidb_enable_clustered_index = ON``, TiDB's default).
+A primary key is clustered unless it is NONCLUSTERED (``tidb_enable_clustered_index = ON``, TiDB's default).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """TiDB's DDL actions: one row of facts for each (:data:`ACTIONS`).
 
-Rule sources: pingcap/tidb ``pkg/meta/model/job.go``; pingcap/tiflow ``pkg/filter/{filter,utils}.go``,
-``pkg/sink/codec/canal/canal_entry.go``, ``pkg/sink/codec/simple/message.go`` (getDDLType), ``pkg/sink/codec/debezium``.
+Rule sources: pingcap/tidb ``pkg/meta/model/job.go``; pingcap/tiflow ``pkg/filter/*.go``, ``pkg/sink/codec``.
 """
 
 from __future__ import annotations

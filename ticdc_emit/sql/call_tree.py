@@ -1,6 +1,5 @@
-"""An expression as calls, on which types are inferred and values are computed.
+"""An expression as calls, on which types are inferred and values are computed; operators are calls too.
 
-Out: columns, constants, CASTs, COLLATEs and calls; operators, BETWEEN and CASE are calls too, NOT IN is made of others.
 Rule source: pingcap/tidb ``pkg/planner/core/expression_rewriter.go``.
 """
 

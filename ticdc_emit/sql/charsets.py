@@ -1,7 +1,4 @@
-"""Character sets and collations of TiDB: their canonical names, defaults, and which pair a definition results in.
-
-Rule source: pingcap/tidb ``pkg/parser/charset/charset.go``; collations of which TiDB makes no table are left out.
-"""
+"""Character sets and collations of which TiDB makes tables (pingcap/tidb: ``pkg/parser/charset/charset.go``)."""
 
 from __future__ import annotations
 
@@ -67,9 +64,8 @@ def python_codec(charset: str) -> str:
 
 
 def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[str, str]:
-    """Return the (charset, collation) of an explicit pair and the levels it inherits from, where "" is not given.
-
-    A collation alone implies its charset, a charset alone its default collation. Raises ``SchemaError``.
+    """Return the (charset, collation) of an explicit pair and the levels it inherits from, where "" is not given. A
+    collation implies its charset, a charset alone its default collation. Raises ``SchemaError``.
     """
     for level_charset, level_collation in ((charset, collation), *inherited):
         if level_collation:

@@ -1,7 +1,4 @@
-"""JSON from elsewhere, with its depth bounded before anything walks through it.
-
-A parser stands a thousand levels, but what later compares or prints its result may not: that depends on the caller.
-"""
+"""JSON from elsewhere, its depth bounded: what a parser stands, its caller may not stand to compare or print."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""SQL text to tokens, under an SQL mode. Comments with code are read: ``/*! */``, and ``/*T! */`` of a known feature.
-
-Rule source: pingcap/tidb ``pkg/parser/lexer.go``, ``pkg/parser/mysql/const.go`` (SQL modes).
-"""
+"""SQL text to tokens, with the code in comments (pingcap/tidb: ``pkg/parser/{lexer,mysql/const}.go``)."""
 
 from __future__ import annotations
 
@@ -160,9 +157,8 @@ _TOKEN = r"""
 
 
 class Token(NamedTuple):
-    """``text``: a word in upper case or a symbol, "" for the rest; ``value``: a name or literal without its quotes.
-
-    A ``call`` is a name before a parenthesis; a word next to a dot is a ``name``, even if the dot ends a number.
+    """``text``: a word in upper case or a symbol, "" for the rest; ``value``: a name or literal without its quotes. A
+    ``call`` is a name before a parenthesis; a word next to a dot is a ``name``, even if the dot ends a number.
     """
 
     kind: str
@@ -183,7 +179,6 @@ def _pattern(*, backslash: bool) -> re.Pattern[str]:
 
 def scan(sql: str, mode: SqlMode, subject: str = "DDL", *, joins_rows: bool = False) -> list[Token]:
     """Return all tokens; ``DdlError`` with ``position`` for a string or comment that never ends, or a stray sign.
-
     ``joins_rows``: rows of literals after VALUES that have the same number of values are one token ``rows``.
     """
     return _Scanner(sql, mode, subject, joins_rows=joins_rows).tokens()

@@ -1,8 +1,8 @@
 """Other names for the tables of a statement: in its definitions, references and queries.
 
-Out: the tree with them, every table with its database; the same tree if no name changes. In CREATE VIEW,
-:func:`with_targets` changes a table before a column if its database is written too, :func:`with_targets_in_scopes`
-wherever it means a table. Rule source: pingcap/ticdc ``pkg/routing/ddl_query_rewriter.go``, before and after C#6259.
+In CREATE VIEW, :func:`with_targets` changes a table before a column if its database is written too,
+:func:`with_targets_in_scopes` wherever it means a table. Rule source: pingcap/ticdc
+``pkg/routing/ddl_query_rewriter.go``, before and after C#6259.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Split scripts into statements like the ``mysql`` client, with its ``DELIMITER`` lines.
-
-Rule source: MySQL's ``client/mysql.cc`` (``add_line``), and the files of mysqldump and Dumpling.
-"""
+"""Split scripts into statements like the ``mysql`` client (MySQL's ``client/mysql.cc``); dumps are scripts too."""
 
 from __future__ import annotations
 
@@ -70,9 +67,8 @@ class ScriptStatement(NamedTuple):
         return self.word not in _OF_ROWS_AND_SESSIONS and not self.without_effect()
 
     def without_effect(self) -> str:
-        """Return the kind of statement, such as CREATE TRIGGER, if it changes neither rows nor tables, else "".
-
-        Raises ``DdlError`` for a trigger or routine with a body and no DELIMITER around it, and for SOURCE.
+        """Return the kind of statement, such as CREATE TRIGGER, if it changes neither rows nor tables, else "". Raises
+        ``DdlError`` for SOURCE, and for a trigger or routine with a body and no DELIMITER around it.
         """
         first = self.first - self.start
         found = _WITHOUT_EFFECT.match(self.text, first)
@@ -102,10 +98,7 @@ def _pieces(delimiter: str, *, escapes: bool) -> re.Pattern[str]:
 
 
 def script_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStatement]:
-    """Yield the statements that are not empty, with the comments before them.
-
-    Raises ``DdlError`` with ``position`` and ``place``.
-    """
+    """Yield the statements that are not empty. Raises ``DdlError`` with ``position`` and ``place``."""
     check_text(script)
     escapes = not sql_mode_of(sql_mode).no_backslash_escapes
     opening = _SANDBOX.match(script)
@@ -206,10 +199,7 @@ def refuse_path(schema: object) -> None:
 def parse_ddl(
     sql: str, sql_mode: str = "", charset: str = "utf8mb4", *, of_job: bool = False
 ) -> Statement | OtherStatement:
-    """Parse one DDL statement that the catalog can run, or several CREATE TABLE; ``DdlError`` with ``position``.
-
-    ``of_job``: TiDB wrote the text (:class:`~ticdc_emit.sql.lexer.JobText`).
-    """
+    """Parse a DDL statement or several CREATE TABLE; ``DdlError`` with ``position``. ``of_job``: TiDB wrote it."""
     mode = replace(sql_mode_of(sql_mode), of_job=of_job)
     try:
         found = [(text, Parser(sql, tokens, mode, charset).job_statement()) for text, tokens in _split(sql, sql_mode)]
@@ -226,9 +216,8 @@ def parse_ddl(
 
 
 def parse_change(sql: str, sql_mode: str = "", *, joins_rows: bool = False) -> ChangeStatement:
-    """Parse one statement that is not DDL: INSERT, COMMIT, SET ...; ``DdlError`` with ``position``.
-
-    ``joins_rows``: an INSERT has its rows of literals as :class:`~ticdc_emit.sql.nodes.statements.LiteralRows`.
+    """Parse one statement that is not DDL: INSERT, COMMIT, SET ...; ``DdlError`` with ``position``. ``joins_rows``: an
+    INSERT has its rows of literals as :class:`~ticdc_emit.sql.nodes.statements.LiteralRows`.
     """
     mode = sql_mode_of(sql_mode)
     found = list(_split(sql, sql_mode, joins_rows=joins_rows))

@@ -1,7 +1,6 @@
 """MySQL column types and column flags: their numbers, and one row of facts for each type (:data:`TYPES`).
 
-Rule sources: pingcap/tidb ``pkg/parser/mysql/{type,util}.go`` (numbers, lengths), ``pkg/parser/types`` (names);
-pingcap/tiflow ``pkg/sink/codec`` (ids of the formats).
+Rule sources: pingcap/tidb ``pkg/parser/mysql/{type,util}.go``, ``pkg/parser/types``; pingcap/tiflow ``pkg/sink/codec``.
 """
 
 from __future__ import annotations

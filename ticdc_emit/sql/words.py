@@ -1,7 +1,4 @@
-"""TiDB's words: reserved ones, those that are names too, and functions with a grammar; how names are quoted and folded.
-
-Rule source: pingcap/tidb ``pkg/parser/keywords.go`` and ``pkg/parser/misc.go``.
-"""
+"""TiDB's words, and how names are quoted and folded (pingcap/tidb: ``pkg/parser/{keywords,misc}.go``)."""
 
 from __future__ import annotations
 

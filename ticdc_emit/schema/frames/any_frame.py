@@ -1,7 +1,4 @@
-"""CREATE TABLE of anything with a schema: Spark's and Arrow's schemas, frames, tables of Spark's catalog, row changes.
-
-No row is read.
-"""
+"""CREATE TABLE of anything with a schema: Spark's, Arrow's, frames, tables of Spark's catalog. No row is read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Spark's types and tables as TiDB's: a StructType, or a table of Spark's catalog, as a :class:`SourceTable`.
-
-Also over Spark Connect; no row is read. A type holds all values in a form that the encoder accepts (docs/types.md).
-"""
+"""Spark's types and tables as TiDB's, also over Spark Connect; no row is read. The encoder accepts all their values."""
 
 from __future__ import annotations
 
@@ -120,10 +117,7 @@ def _leaves(kind: DataType, column: str, table: str | None) -> Iterator[str]:
 
 
 def spark_column(of: StructField, *, table: str | None = None, type: str | None = None) -> SourceColumn:
-    """Return a field of a schema as a column. ``type``: TiDB's type text, instead of the one that follows from Spark's.
-
-    The field's metadata gives its comment, the length of CHAR and VARCHAR, default and identity.
-    """
+    """Return a field of a schema as a column, with what its metadata says. ``type``: TiDB's, instead of Spark's."""
     metadata: Mapping[str, Any] = of.metadata or {}
     choice = TypeChoice(type) if type is not None else char_or_varchar(str(metadata.get(CHAR_VARCHAR, "")))
     choice = choice or spark_type(of.dataType, column=of.name, table=table)
@@ -202,10 +196,8 @@ _PRIMARY_KEY = re.compile(r"PRIMARY KEY *\(([^)]*)\)", re.IGNORECASE)
 
 
 def table_facts(spark: SparkSession, table: str) -> TableFacts:
-    """Return what Spark's catalog knows of a table or view. Raises :class:`ConfigError` for an unknown one.
-
-    Keys are those of a PRIMARY KEY constraint (Spark 4.1, Databricks), else Iceberg's identifier fields. Delta hides
-    identity columns, so they are read from its log.
+    """Return what Spark's catalog knows of a table or view. Raises :class:`ConfigError`. Keys are those of a PRIMARY
+    KEY (Spark 4.1, Databricks), else Iceberg's identifier fields. Delta hides identities: its log shows them.
     """
     from pyspark.errors import PySparkException
 

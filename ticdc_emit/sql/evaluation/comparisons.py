@@ -92,7 +92,6 @@ def in_(value: Value, first: Value, *more: Value) -> Value:
 
 
 def between(value: Value, low: Value, high: Value) -> Value:
-    """Return ``value BETWEEN low AND high``, which is two comparisons to TiDB."""
     return and_(compare(">=", value, low), compare("<=", value, high))
 
 

@@ -1,6 +1,5 @@
-"""Dates as canonical text, times as microseconds: comparison with constants, parts, DATE_FORMAT.
-
-Rule source: pingcap/tidb ``pkg/expression/builtin_time.go``, ``pkg/types/time.go``.
+"""Dates (canonical text) and times (microseconds). Rule source: pingcap/tidb
+``pkg/{expression/builtin_time,types/time}.go``.
 """
 
 from __future__ import annotations
@@ -141,7 +140,6 @@ _COMPUTED_PARTS: Mapping[str, Callable[[str], int]] = {
 
 @null_for_null
 def date_part(name: str, value: Value) -> Value:
-    """Return YEAR, MONTH, HOUR, ... of a date as an integer."""
     if name in ("hour", "minute", "second") and value.kind is Kind.DURATION:
         raise NotExactError(f"{name.upper()}() of a TIME")
     moment = _date_argument(value)

@@ -1,7 +1,4 @@
-"""Text functions: lengths, parts, case, concatenation, search, padding, digits.
-
-Rule source: pingcap/tidb ``pkg/expression/builtin_{string,encryption}.go``.
-"""
+"""Text functions. Rule source: pingcap/tidb ``pkg/expression/builtin_{string,encryption}.go``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Values of expressions over Arrow, and their conversions to integers, decimals, floats and texts.
-
-Rule source: pingcap/tidb ``pkg/expression/builtin_cast.go``, ``pkg/expression/collation.go``.
+"""Values of expressions over Arrow, and their conversions (pingcap/tidb:
+``pkg/expression/{builtin_cast,collation}.go``).
 """
 
 from __future__ import annotations
@@ -50,10 +49,7 @@ class NotExactError(ValueError):
 
 
 class EvaluationError(ValueError):
-    """TiDB fails at a value, and so does the changefeed; ``str()`` is the reason.
-
-    ``number``: that of TiDB's error in strict SQL mode; 0 if it, or what TiDB does, is not known.
-    """
+    """TiDB fails at a value, and so does the changefeed. ``number``: its error in strict SQL mode, 0 if not known."""
 
     def __init__(self, reason: str, number: int = 0) -> None:
         super().__init__(reason)

@@ -1,7 +1,4 @@
-"""Conversions of operands: those that TiDB wraps around arguments, and CAST itself.
-
-Rule source: pingcap/tidb ``pkg/expression/builtin_cast.go``.
-"""
+"""CAST and the conversions that TiDB wraps around arguments (pingcap/tidb: ``pkg/expression/builtin_cast.go``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The changes of ALTER TABLE, and how they print: those of the schema first, then those that leave it as it is.
-
-Changes that differ in nothing but their form are rows of :data:`MINOR_CHANGES`. Rule source: pingcap/tidb
-``pkg/parser/ast/ddl.go`` (``AlterTableSpec.Restore``).
-"""
+"""The changes of ALTER TABLE, and how they print. Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Expressions: constants, operators, calls, windows, and what the catalog keeps of them; how they print.
+"""Expressions, and how they print; constants as the driver that production links prints them.
 
-Rule source: pingcap/tidb ``pkg/parser/ast`` (``expressions.go``, ``functions.go``); of constants
-``pkg/types/parser_driver/value_expr.go`` (the driver that production links),
-``pkg/types/{binary_literal,mydecimal}.go``.
+Rule source: pingcap/tidb ``pkg/parser/ast``, ``pkg/types/parser_driver/value_expr.go``, ``pkg/types/mydecimal.go``.
 """
 
 from __future__ import annotations

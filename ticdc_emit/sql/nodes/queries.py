@@ -1,7 +1,4 @@
-"""Queries: optimizer hints, tables after FROM, SELECT, TABLE, VALUES, set operations; how they print.
-
-Rule source: pingcap/tidb ``pkg/parser/ast`` (``dml.go``, and ``TableOptimizerHint`` of ``misc.go``).
-"""
+"""Queries, and how they print. Rule source: pingcap/tidb ``pkg/parser/ast/{dml,misc}.go``."""
 
 from __future__ import annotations
 
@@ -148,8 +145,6 @@ class WildCard(Clause):
 
 @dataclass(frozen=True)
 class Field(Clause):
-    """One column of a SELECT; ``start`` and ``end`` are its position in the statement."""
-
     form = Form("{value}< AS {alias:name}>")
     value: Node
     alias: str = ""

@@ -1,7 +1,4 @@
-"""Whole statements, and how they print: those of databases and tables, those about other objects, those about rows.
-
-Rule source: pingcap/tidb ``pkg/parser/ast/{ddl,dml,misc}.go`` (``Restore``).
-"""
+"""Whole statements, and how they print. Rule source: pingcap/tidb ``pkg/parser/ast/{ddl,dml,misc}.go``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Parts of a table's definition: types, columns, keys, partitions and options (:data:`TABLE_OPTIONS`); how they print.
+"""Parts of a table's definition, and how they print; lengths that were not written are -1.
 
-Lengths that were not written are -1. Rule source: pingcap/tidb ``pkg/parser/types/field_type.go``
-(``FieldType.Restore``), ``pkg/parser/ast/ddl.go``.
+Rule source: pingcap/tidb ``pkg/parser/types/field_type.go`` (``FieldType.Restore``), ``pkg/parser/ast/ddl.go``.
 """
 
 from __future__ import annotations

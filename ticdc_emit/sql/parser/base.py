@@ -1,7 +1,4 @@
-"""A cursor over the tokens of one statement, and the rules for single words, symbols, names, numbers and strings.
-
-Words are matched by text, not by token type, because TiDB also accepts most keywords as identifiers.
-"""
+"""A cursor over tokens. Words are matched by text, because TiDB also accepts most keywords as identifiers."""
 
 from __future__ import annotations
 

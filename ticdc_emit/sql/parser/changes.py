@@ -1,7 +1,6 @@
-"""Statements that change rows, transactions, SET and queries.
+"""Statements that change rows, transactions, SET and queries. Rule source: pingcap/tidb ``pkg/parser/parser.y``.
 
-A rule also reads what cannot be executed here, so that the refusal can name the part. Rule source: pingcap/tidb
-``pkg/parser/parser.y`` (``InsertIntoStmt``, ``UpdateStmt``, ``DeleteFromStmt``, ``SetStmt``).
+A rule also reads what cannot be executed here, so that the refusal can name the part.
 """
 
 from __future__ import annotations

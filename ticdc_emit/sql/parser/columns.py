@@ -1,7 +1,4 @@
-"""Columns and keys: default values, types, column options, constraints, index options.
-
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Type``, ``ColumnOption``, ``Constraint``, ``IndexOption``).
-"""
+"""Columns and keys. Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``ColumnOption``, ``Constraint`` ...)."""
 
 from __future__ import annotations
 

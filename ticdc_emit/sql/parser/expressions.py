@@ -1,7 +1,4 @@
-"""Expressions of operators and constants, in TiDB's precedences.
-
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Expression`` ... ``SimpleExpr``), ``pkg/parser/yy_parser.go``.
-"""
+"""Operators and constants. Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Expression`` ...), ``yy_parser.go``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Function calls: aggregates, window functions, casts and all calls whose arguments have a grammar of their own.
-
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SumExpr``, ``WindowFuncCall``, ``FunctionCallKeyword`` ...).
-"""
+"""Function calls. Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SumExpr``, ``FunctionCallKeyword`` ...)."""
 
 from __future__ import annotations
 
