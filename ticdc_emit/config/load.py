@@ -102,7 +102,7 @@ def load_changefeed(
     release``, else ``classic``. ``time_zone``: IANA name, default UTC. ``cluster_id``: of TiCDC's server, default
     ``default``. ``integrity`` and ``force_replicate`` override the changefeed's; ``integrity=True`` is ``correctness``.
     ``strict=False``: warn of unknown options in the file instead of refusing it. ``schema_registry``: URL to use if
-    neither input names a registry. ``own_registry``: Avro needs no URL.
+    neither input names a registry. ``own_registry``: Avro needs no URL, as the caller has a registry.
 
     Raises :class:`~ticdc_emit.errors.ConfigError`; warns once (:class:`ConfigWarning`, also logged) of all ignored
     options, and of each option that TiCDC reads otherwise than its text says.

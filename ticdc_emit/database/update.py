@@ -301,7 +301,7 @@ def _inserted(name: str) -> str:
 
 
 def insert_or_update(statement: nodes.Insert, running: RunningStatement) -> Inserted:
-    """Add rows, or change (which counts twice) those with a row's keys. An assignment sees those before it."""
+    """Add each row, or change the one with its keys, which counts twice. An assignment sees those before it."""
     table, rows, first_id = new_rows(statement, running)
     assigned, id_columns = list(statement.duplicate), set()
     for place, each in enumerate(assigned):

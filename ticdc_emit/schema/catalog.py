@@ -81,10 +81,9 @@ class Catalog:
         """Apply one DDL statement wholly or not at all; return its events (none if TiDB does nothing, as for USE).
 
         Several CREATE TABLE in one text are one job, like those of BR and fast table creation; ``batch``: so is a
-        single one. ``schema``: the current database, ``commit_ts``: a TSO, ``ids``: the known ids of the events.
+        single one. ``schema``: the current database, ``commit_ts``: a TSO, ``ids``: known ids of the events.
         ``sql_mode``: the session's, if not the catalog's; a strict one refuses defaults. ``charset``: the session's,
-        which TiDB keeps only for indexes. ``of_job``: as in ``parse_ddl``. Raises ``DdlError`` and
-        ``UnknownTableError``.
+        which TiDB keeps for indexes. ``of_job``: as in ``parse_ddl``. Raises ``DdlError``, ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
         try:

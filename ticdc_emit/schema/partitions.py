@@ -1,4 +1,4 @@
-"""Partition changes (pingcap/tidb: ``pkg/ddl/partition.go``); new partitions have id 0, a new physical table too."""
+"""Partition changes (pingcap/tidb: ``pkg/ddl/partition.go``). New partitions have id 0, and so has a new table."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class ForeignKey:
 
 @dataclass(frozen=True)
 class TableState:
-    """``max_…_id``: the greatest so far. ``auto_increment``: the least number that may come next. "" for no column."""
+    """``max_…_id``: the greatest so far. ``auto_increment``: the least number that may come next."""
 
     info: TableInfo
     max_column_id: int = 0

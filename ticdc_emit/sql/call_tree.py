@@ -124,7 +124,7 @@ _NOT_HERE: Mapping[type, str] = {
 
 @lru_cache(maxsize=256)
 def parse_call_tree(text: str) -> CallTree:
-    """Parse an expression; ``DdlError`` if it cannot be. Keep the text: a chain is too deep a tree to be pickled."""
+    """Parse an expression. Raises ``DdlError``. Keep the text: the tree of a long chain is too deep to be pickled."""
     return call_tree(parse_expression(text))
 
 

@@ -1,4 +1,4 @@
-"""JSON from elsewhere, its depth bounded: what a parser stands, its caller may not stand to compare or print."""
+"""JSON from elsewhere, of bounded depth: a parser stands more than what later compares or prints its result."""
 
 from __future__ import annotations
 

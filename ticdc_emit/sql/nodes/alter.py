@@ -379,7 +379,7 @@ class PartitionOptions(NoSchemaChange):
 
 @dataclass(frozen=True)
 class IntervalChange(Clause, NoSchemaChange):
-    """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST PARTITION LESS THAN a bound; where it is in the statement."""
+    """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST PARTITION LESS THAN a bound, with its place in the statement."""
 
     form = Form("{words:word} PARTITION LESS THAN ({bound}){no_binlog? NO_WRITE_TO_BINLOG}")
     words: str

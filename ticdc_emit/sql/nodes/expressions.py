@@ -20,7 +20,7 @@ _LARGEST_DECIMAL = "9" * 65
 
 @dataclass(frozen=True)
 class Constant:
-    """``value``: digits, float, text, or bytes (hex, bit); None for the words. ``charset``: that before a string."""
+    """``value``: digits, float, text, or bytes (hex, bit); None for the words. ``charset``: a text's introducer."""
 
     kind: Choice["null", "true", "false", "integer", "decimal", "float", "string", "hex", "bits"]
     value: str | float | bytes | None = None

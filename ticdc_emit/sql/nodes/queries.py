@@ -260,7 +260,7 @@ class ValuesQuery(Query):
 
 @dataclass(frozen=True)
 class SetClause:
-    """One query of a set operation after its ``operator``, "" for the first; in parentheses perhaps clauses."""
+    """One query of a set operation after its ``operator`` ("" for the first), or a list of them in parentheses."""
 
     queries: tuple[Node, ...]
     operator: str = ""

@@ -320,7 +320,7 @@ class PartitionDefinition(Clause):
 
 @dataclass(frozen=True)
 class Interval(Clause):
-    """INTERVAL partitioning: TiDB makes the partitions from ``first`` to ``last``; where it is in the statement."""
+    """INTERVAL partitioning: TiDB makes the partitions from ``first`` to ``last``; with its place in the statement."""
 
     form = Form(
         " INTERVAL ({amount:bit expression}< {unit:time unit}>)"
