@@ -1,11 +1,7 @@
 """The assembler: makes the messages of a whole batch from constant bytes and rendered columns.
 
-A **fragment** is ``bytes`` (the same for every row) or a string or binary array (one element for each row). A message
-is a sequence of fragments; :func:`join` makes all messages of the batch at once. The cost is per fragment, so
-neighbouring constants are merged. A null counts as empty, or as given bytes, such as ``null`` in JSON.
-
-:class:`ObjectLayout` lays out the fragments of a JSON object. The bytes between two members depend on which of them are
-null, and are gathered from at most four forms.
+A message is a sequence of **fragments**: ``bytes``, the same for every row, or a string or binary array. The cost is
+per fragment, so neighbouring constants are merged. A null counts as empty, or as given bytes.
 """
 
 from __future__ import annotations
@@ -39,10 +35,7 @@ _TWO = np.uint8(2)
 
 
 def join(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Array:
-    """Return a ``binary`` array of ``count`` messages, each the concatenation of its fragments.
-
-    ``null``: the bytes for a null.
-    """
+    """Return a ``binary`` array of ``count`` messages; ``null``: the bytes for a null."""
     if count == 1:
         return from_element(row_of(fragments, null))
     pieces: list[pa.Scalar | pa.Array] = []
@@ -79,10 +72,7 @@ def row_of(fragments: Iterable[Fragment], null: bytes = b"") -> bytearray:
 
 
 def _equal_rows(fragments: Sequence[Fragment], count: int) -> pa.Array | None:
-    """Return the messages as the rows of a byte matrix, ``None`` if they differ in length within a column.
-
-    Where keys have the same number of digits this costs a fifth.
-    """
+    """Return the messages as rows of a byte matrix, which costs a fifth; ``None`` if lengths differ within a column."""
     row, columns = bytearray(), []
     for fragment in fragments:
         if isinstance(fragment, bytes):
@@ -146,11 +136,7 @@ def gathered(forms: pa.Array, index: npt.NDArray[np.uint8] | npt.NDArray[np.int3
 def reuse_equal(
     one: Sequence[Fragment], other: Sequence[Fragment], count: int, null: bytes = b""
 ) -> tuple[list[Fragment], list[Fragment]]:
-    """Join the runs that two equally long sequences have in common once, for both.
-
-    The before and after objects of an update are mostly the same arrays: what is joined once is not joined twice.
-    ``null``: as in :func:`join`.
-    """
+    """Join the runs that two equally long sequences have in common once: those of an update are mostly the same."""
     shared: tuple[list[Fragment], list[Fragment]] = ([], [])
     # arrays are not compared by their values: that would cost more than it saves
     for same, run in groupby(
@@ -181,11 +167,10 @@ class Laid:
 
 @dataclass(frozen=True)
 class ObjectLayout:
-    """The members of a JSON object: escaped names with quotes and colon (``b'"id":'``), and the bytes around values.
+    """The members of a JSON object: escaped names with quotes and colon, and the bytes before and after values.
 
-    ``around[i]`` has the bytes before and after the value of member i unless it is null: quotes for a string, nothing
-    for a number. ``behind[i]``: the bytes after member i, null or not; ``behind`` is empty if no member has any. The
-    joins must show nulls as :data:`~ticdc_emit.columnar.assemble.NULL`.
+    ``around[i]`` are those of a value that is not null, ``behind[i]`` follow member i, null or not; ``behind`` is empty
+    if no member has any. Joins must show nulls as :data:`~ticdc_emit.columnar.assemble.NULL`.
     """
 
     names: tuple[bytes, ...]
@@ -195,11 +180,7 @@ class ObjectLayout:
     def fragments(
         self, texts: Sequence[pa.Array], like: Sequence[pa.Array] = (), seams: Sequence[Fragment] = ()
     ) -> Laid:
-        """Lay out ``{...}`` with every member; ``texts[i]`` is member i's content, null where the member is ``null``.
-
-        Where ``texts`` has the same array objects as an earlier call's texts ``like``, that call's ``seams`` are used
-        again.
-        """
+        """Lay out ``{...}``; a null text is ``null``. ``seams``: those of an earlier call whose texts were ``like``."""
         masks = [null_mask(text) if any(around) else None for text, around in zip(texts, self.around, strict=True)]
         between: list[Fragment] = []
         for place in range(len(texts) + 1):
@@ -263,10 +244,7 @@ class ObjectLayout:
 
 @dataclass(frozen=True)
 class _Seam:
-    """The bytes between two values: the end of the first, the next name, and the beginning of the second.
-
-    A null has neither end nor beginning, so there are four forms, made once.
-    """
+    """The bytes between two values. A null has neither end nor beginning, so there are four forms, made once."""
 
     close: bytes
     between: bytes

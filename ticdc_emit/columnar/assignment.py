@@ -1,9 +1,7 @@
 """Values of expressions as a column holds them when they are assigned to it, in TiDB's strict SQL mode.
 
-In: a column, and values of any kind (``sql/evaluation/values.py``). Out: the values in the column's accepted form
-(``columnar/values.py``). A value that the column cannot hold is an :class:`EvaluationError` with the number of TiDB's
-error, a conversion that is not known here a :class:`NotExactError`. Rule source: pingcap/tidb
-``pkg/table/column.go`` (``CastValue``), ``pkg/types/{datum,convert,time,mydecimal,enum,set}.go`` (``Datum.ConvertTo``).
+Out: accepted forms (``columnar/values.py``). Rule source: pingcap/tidb ``pkg/table/column.go`` (``CastValue``),
+``pkg/types/{datum,convert,time,mydecimal,enum,set}.go`` (``Datum.ConvertTo``).
 """
 
 from __future__ import annotations
@@ -80,9 +78,8 @@ _ZERO_DAY = "0000-00-00"
 
 @dataclass(frozen=True)
 class SqlRules:
-    """What the session's SQL mode allows: dates of only zeros, and dates with a month or day of zero. ``casts``: the
-    value is cast to the column's type first, as UPDATE does. ``nearest``: a value that does not fit becomes the nearest
-    one that does, as IGNORE says.
+    """What the SQL mode allows. ``casts``: values are cast to the column's type first, as UPDATE does. ``nearest``: a
+    value that does not fit becomes the nearest one that does, as IGNORE says.
     """
 
     zero_dates: bool = False
@@ -96,11 +93,7 @@ STRICT = SqlRules()
 
 
 def assign(column: Column, value: Value, count: int, how: Rendering, rules: SqlRules = STRICT) -> pa.Array:
-    """Return ``value`` in each of ``count`` rows as a column holds it when it is assigned, in its accepted form.
-
-    Raises :class:`NotExactError` if how MySQL converts it is not known here, :class:`EvaluationError` if the column
-    cannot hold it.
-    """
+    """Return ``value`` in accepted form in ``count`` rows. Raises :class:`NotExactError`, :class:`EvaluationError`."""
     try:
         return accept(column, _convert(column, value, count, how, rules), how)
     except ValueRefused as fault:
@@ -110,10 +103,7 @@ def assign(column: Column, value: Value, count: int, how: Rendering, rules: SqlR
 
 
 def assign_each(column: Column, values: Sequence[Value], how: Rendering, rules: SqlRules = STRICT) -> pa.Array:
-    """Return the values of a column in rows that each have a value of their own, a scalar, in accepted form.
-
-    Raises what :func:`assign` does.
-    """
+    """Return one scalar per row in accepted form; errors as in :func:`assign`."""
     kind = _plain_type(column)
     items = [_item(column, value, rules, how) for value in values]
     try:
@@ -217,11 +207,7 @@ _OF_JSON = CALENDAR_TYPES | INTEGER_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL,
 
 
 def plain(column: Column, value: Value, rules: SqlRules, how: Rendering) -> Callable[[Any], str | bytes | None]:
-    """Return what makes the column's canonical text (bytes of a binary column) of one of the value's items.
-
-    Items: what Arrow's ``as_py`` gives for the value's data, the label of a LABEL. Raises :class:`NotExactError` for a
-    kind that the column's type is not known to take.
-    """
+    """Return what makes canonical text (bytes of a binary column) of an ``as_py`` item, or of the label of a LABEL."""
     kind, to = value.kind, column.type
     if kind is Kind.NULL:
         return lambda item: None

@@ -1,11 +1,8 @@
 """Values of whole columns in Avro's binary encoding, each behind the branch of its union.
 
-In: accepted values (``columnar.values``). Out: pieces of messages (``columnar.packed_fields``): the bytes of Avro's
-``int``, ``long``, ``float``, ``double``, ``boolean``, ``string`` and ``bytes``. Numbers are zigzag varints
-(:func:`varints`): a number's groups of seven bits are spread over the bytes of one word by shifts and masks, in the
-smallest word that holds the column's largest number.
-
-Rule source: Avro's specification; pingcap/tiflow ``pkg/sink/codec/avro/avro.go`` for the types of MySQL's values.
+Numbers are zigzag varints (:func:`varints`): groups of seven bits are spread over the bytes of one word by shifts and
+masks, in the smallest word that holds the column's largest number. Rule source: Avro's specification; pingcap/tiflow
+``pkg/sink/codec/avro/avro.go`` for the types of MySQL's values.
 """
 
 from __future__ import annotations
@@ -136,10 +133,7 @@ class Union:
 
 
 def branched(cells: Sequence[PackedField], union: Union | None, valid: Mask | None) -> list[Piece]:
-    """Return the cells of values behind their branch; ``valid``: where a value is not null, ``None`` for everywhere.
-
-    Without a union nothing is shown of a null.
-    """
+    """Return cells behind their branch; nothing for a null without a union. ``valid``: not null, if not everywhere."""
     if valid is None:
         return [*([] if union is None else [union.lead]), *cells]
     shown = [PackedField(cell.data, np.multiply(cell.length, valid, dtype=np.uint8)) for cell in cells]
@@ -303,9 +297,7 @@ def refuse_enum_zero(
 
 
 def bit_pieces(values: pa.Array, union: Union | None = None, *, width: int | None = None) -> list[Piece]:
-    """Return the ``bytes`` of BIT values: big-endian, in ``width`` bytes, or by default as few as the value needs (one
-    for 0).
-    """
+    """Return the ``bytes`` of BIT values: big-endian, by default as few as the value needs (one for 0)."""
     valid = valid_mask(values)
     numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
     if valid is not None:

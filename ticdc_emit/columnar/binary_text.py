@@ -1,9 +1,4 @@
-"""Text forms of binary columns, for JSON strings.
-
-In: a binary array, or the numbers of BIT values. Out: a string array: each byte as a character of ISO-8859-1
-(Canal-JSON), base64 (Simple, Debezium), hexadecimal digits (Debezium), or as Go's ``strconv.Quote`` prints it (Open
-Protocol). Each byte or character is looked up in a table of texts, for the whole column at once.
-"""
+"""Text forms of binary columns and BIT values for JSON strings, each byte looked up in a table of texts."""
 
 from __future__ import annotations
 
@@ -31,10 +26,8 @@ def _latin1_table(writer: JsonWriter) -> pa.Array:
 
 
 def latin1_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
-    """Return each byte as the code point of the same number, in UTF-8 and escaped for a JSON string (semantics 2.6).
-
-    All bytes of the column are gathered from a table of 256 texts. The gathered array's offsets at the old offsets are
-    the new offsets.
+    """Return each byte as the code point of the same number, escaped for a JSON string (semantics 2.6). All are
+    gathered from one table, so the gathered offsets at the old offsets are the new offsets.
     """
     parts = text_buffers(data)
     mapped = text_buffers(pc.call_function("array_take", [_latin1_table(writer), pa.array(parts.data)], _IN_BOUNDS))
@@ -160,10 +153,8 @@ def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
 
 
 def _overlaid(places: npt.NDArray[Any], writer: JsonWriter) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Return the texts at these places of the table one after the other, and where each begins.
-
-    Of each a whole word is written; the next one overwrites those of its bytes that are not its text. This takes the
-    same time whatever the lengths are. A gathering kernel takes longer where no length can be foretold.
+    """Return the texts at these places of the table one after the other, and where each begins. Of each a whole word is
+    written, and the next overwrites the rest: faster than gathering texts of unknown lengths.
     """
     lengths, words = _words(writer)
     offsets = np.zeros(len(places) + 1, np.int32)

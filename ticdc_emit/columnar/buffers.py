@@ -1,8 +1,4 @@
-"""Views over Arrow buffers as numpy arrays, and back.
-
-Every function takes any array (sliced, large) and returns zero-copy views where the layout allows. Text always has
-``int32`` offsets (``string``/``binary``), because the encoder keeps chunks far below 2 GiB.
-"""
+"""Zero-copy views over Arrow buffers as numpy arrays, and back. Text has ``int32`` offsets: chunks are below 2 GiB."""
 
 from __future__ import annotations
 
@@ -91,9 +87,7 @@ def text_buffers(array: pa.Array) -> TextBuffers:
 
 
 def compact(array: pa.Array) -> pa.Array:
-    """Return a plain string/binary array without bytes under its nulls, because whole-buffer kernels would read
-    them.
-    """
+    """Return a plain string/binary array without bytes under its nulls, which whole-buffer kernels would read."""
     nulls = null_mask(array)
     if nulls is None or not (text_buffers(array).lengths * nulls).any():
         return array
@@ -212,10 +206,7 @@ def hits_before(hit: npt.NDArray[np.bool_], offsets: npt.NDArray[np.int32]) -> n
 
 
 def inserted(data: Bytes, places: npt.NDArray[np.integer[Any]], what: bytes) -> Bytes:
-    """Return bytes with ``what`` before each of the places, which rise; the end is a place too.
-
-    What is between the places is joined, which costs less than anything that looks at each byte.
-    """
+    """Return bytes with ``what`` before each of the rising places, also the end. Joining costs less than any pass."""
     ends = np.empty(len(places) + 2, np.int32)
     ends[0], ends[1:-1], ends[-1] = 0, places, len(data)
     between = from_bytes(ends, data, binary=True)

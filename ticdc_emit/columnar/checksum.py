@@ -1,7 +1,4 @@
-"""TiDB's column-level row checksum: a CRC32 over the values of a row.
-
-In: the data columns of a table with their accepted arrays (``columnar.values``), and the changefeed's time zone. Out:
-one ``uint32`` per row. NULL adds nothing; every other value adds these bytes:
+"""TiDB's column-level row checksum: a CRC32 over the values of a row; NULL adds nothing, TIMESTAMP is in UTC.
 
 =====================================  =================================================================
 integers, YEAR, BIT, ENUM, SET         64 bits, little-endian; signed values are sign-extended
@@ -10,9 +7,7 @@ VECTOR                                 number of dimensions (32 bits), then floa
 everything else                        length in bytes (32 bits, little-endian), then text or bytes
 =====================================  =================================================================
 
-TIMESTAMP is taken in UTC (``columnar.times``).
-
-Rule sources: semantics 3.2; reference ``pingcap/tidb: pkg/util/rowcodec/common.go`` (appendDatumForChecksum).
+Rule sources: semantics 3.2; ``pingcap/tidb: pkg/util/rowcodec/common.go`` (appendDatumForChecksum).
 """
 
 from __future__ import annotations
@@ -34,10 +29,7 @@ from ticdc_emit.sql.types import FLOAT_TYPES, INT64_TYPES, MySQLType
 
 
 def row_crc(columns: Sequence[tuple[Column, pa.Array]], zone: str) -> npt.NDArray[np.uint32]:
-    """Return the checksum of every row. ``columns``: every data column of the table, in checksum order.
-
-    Raises :class:`ValueRefused` for a TIMESTAMP that the clocks of ``zone`` never show.
-    """
+    """Return each row's checksum from all data columns, in checksum order; errors as in ``columnar.times.in_utc``."""
     if not columns:
         return np.zeros(0, np.uint32)
     count = len(columns[0][1])

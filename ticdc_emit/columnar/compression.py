@@ -1,8 +1,6 @@
-"""Compression of messages one by one, as TiCDC's ``large-message-handle-compression`` does it.
-
-In: an array of messages. Out: an array of the same length. Rule sources: semantics 2.0.8; reference ``pingcap/tiflow:
-pkg/compression/compress.go``: ``snappy`` is the raw block format, ``lz4`` the frame format with a checksum of the
-content. Both compress an empty message to a non-empty one.
+"""Compression of messages one by one, as ``large-message-handle-compression`` does it: ``snappy`` is the raw block
+format, ``lz4`` the frame format with a checksum of the content. Source: ``pingcap/tiflow:
+pkg/compression/compress.go``.
 """
 
 from __future__ import annotations
@@ -17,10 +15,7 @@ _FASTEST = 0  # the level of TiCDC's lz4
 
 
 def compressor(name: str) -> Callable[[bytes], bytes]:
-    """Return a function that compresses one message; ``name`` is ``none``, ``snappy`` or ``lz4``.
-
-    Raises :class:`ConfigError` for another name, :class:`MissingDependencyError` without cramjam.
-    """
+    """Return what compresses one message. Raises :class:`ConfigError`, :class:`MissingDependencyError`."""
     if name == "none":
         return bytes
     with importing(f"the compression {name} needs cramjam", extra="compression"):

@@ -1,9 +1,7 @@
-"""The fields of CSV lines, as TiCDC's CSV codec writes them.
+"""The fields of CSV lines: in quotes, or escaped without a quote, null where the value is null.
 
-In: accepted numbers, or a string or binary array, and the changefeed's delimiter and quote. Out: fields with the
-delimiter before each, null where the value is null. A join of them makes lines; constants between them would cost the
-join as much as more columns. Texts are in quotes, or escaped if the changefeed has no quote. In most columns nothing
-changes, as a search over their buffer shows. Source: ``pkg/sink/codec/csv/csv_message.go`` of pingcap/tiflow.
+Each has its delimiter, because constants between them would cost the join as much as more columns. Source:
+``pkg/sink/codec/csv/csv_message.go`` of pingcap/tiflow.
 """
 
 from __future__ import annotations
@@ -55,10 +53,8 @@ def quoted_content(texts: pa.Array, quote: bytes) -> pa.Array:
 
 
 def escaped_content(texts: pa.Array, delimiter: bytes) -> pa.Array:
-    """Return each text with a backslash before line breaks (as ``r`` and ``n``), backslashes and delimiters.
-
-    As in TiCDC, each byte of a delimiter gets a backslash, and one that is not ASCII becomes the character of that
-    number.
+    """Return each text with a backslash before line breaks (as ``r`` and ``n``), backslashes and each byte of a
+    delimiter; one that is not ASCII becomes the character of that number.
     """
     special = _special(delimiter)
     if not special.search(text_buffers(texts).data.tobytes()):

@@ -1,8 +1,4 @@
-"""DECIMAL columns: acceptance, and the text of the nearest doubles; ``decimal_text`` prints all digits.
-
-In: Arrow decimals, integers, text, and floats, which are read as their shortest decimal text. Out: a decimal array of
-exactly the column's precision and scale, ``decimal128`` up to 38 digits and ``decimal256`` up to TiDB's 65.
-"""
+"""DECIMAL columns: acceptance at the column's precision and scale, and the text of the nearest doubles."""
 
 from __future__ import annotations
 
@@ -98,10 +94,7 @@ def _refuse_overflow(values: pa.Array, kind: pa.DataType) -> None:
 
 
 def decimal_as_double(values: pa.Array) -> pa.Array:
-    """Return the text of the doubles nearest to decimals, as json-iterator writes it; nulls stay null.
-
-    TiCDC's Debezium makes a double of a DECIMAL first, so precision is lost.
-    """
+    """Return the nearest doubles as json-iterator writes them: TiCDC's Debezium makes a double of a DECIMAL."""
     text = decimal_text(values)
     # as few digits as a double keeps are its shortest form
     if values.type.precision > PRECISIONS[8].digits or values.type.scale > _FIXED_SCALE:

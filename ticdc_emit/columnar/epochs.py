@@ -1,11 +1,9 @@
-"""Dates and times as Debezium counts them. In: canonical text (``columnar.times``). Out: numbers, or text in UTC.
+"""Dates and times as Debezium counts them: DATE days, DATETIME ms or us, TIME signed us; TIMESTAMP stays text, in UTC.
 
-DATE is days, DATETIME ms or us of a clock in UTC, TIME signed us; TIMESTAMP stays text, converted to UTC. A date with a
-zero month or day becomes null. A TIMESTAMP that is zero in part is refused; a DATETIME only on request. Years below 100
-are read as two digits, so 0018 is 2018 and 0070 is 1970, unless they are wanted as they are.
-
-Rule sources: semantics 2.4 (type table); reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``
-(writeDebeziumFieldValue), ``pingcap/tidb: pkg/types/core_time.go`` (GoTime).
+A date with a zero month or day becomes null. A TIMESTAMP that is zero in part is refused; a DATETIME only on request.
+Years below 100 are read as two digits (0018 is 2018, 0070 is 1970), unless they are wanted as they are. Rule sources:
+semantics 2.4; ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (writeDebeziumFieldValue), ``pingcap/tidb:
+pkg/types/core_time.go`` (GoTime).
 """
 
 from __future__ import annotations
@@ -54,10 +52,7 @@ def date_days(texts: pa.Array, years: Years = "completed") -> pa.Array:
 def datetime_ticks(
     column: Column, texts: pa.Array, partly_zero: Literal["refused", "null"] = "refused", years: Years = "completed"
 ) -> pa.Array:
-    """Return DATETIME text as ms since the epoch, from fsp 4 on as us, ``int64``.
-
-    Raises :class:`ValueRefused` for a date that is zero in part, if ``refused``.
-    """
+    """Return DATETIME as ms since the epoch, from fsp 4 on as us. Raises :class:`ValueRefused` where ``refused``."""
     unit = "ms" if column.fraction_digits <= _MILLIS_FSP else "us"
     if len(texts) <= FEW and (moments := _few_moments(texts)) is not None:
         tick = dt.timedelta(**{"milliseconds" if unit == "ms" else "microseconds": 1})
@@ -158,11 +153,8 @@ def _number(rows: npt.NDArray[np.uint8], start: int, digits: int) -> npt.NDArray
 def zoned_text(
     column: Column, texts: pa.Array, zone: str, end: str = "", *, early: Literal["epoch", "as-given"] = "epoch"
 ) -> pa.Array:
-    """Return TIMESTAMP text of ``zone`` as ``YYYY-MM-DDTHH:MM:SS[.f]`` in UTC, and ``end``: its closing ``Z``.
-
-    Text below 1970-01-01 00:00:01, as the zone's clocks show it, gives :data:`EARLIEST_ZONED`. With ``early`` as it is,
-    only the zero timestamp differs: it is null, or the epoch in a NOT NULL column. Raises :class:`ValueRefused` for a
-    text that the clocks of ``zone`` never show, or with a zero month or day.
+    """Return TIMESTAMP text of ``zone`` as ``YYYY-MM-DDTHH:MM:SS[.f]`` in UTC, and ``end``. Below 1970-01-01 00:00:01
+    it is :data:`EARLIEST_ZONED`, or, as given, only zero differs: null, or the epoch in a NOT NULL column.
     """
     if early == "as-given":
         return _zoned_as_given(column, compact(texts), zone, end)

@@ -1,10 +1,7 @@
-"""JSON string escaping of whole columns, exactly as TiCDC's Go writers do it.
+"""JSON string escaping of whole columns, as TiCDC's four Go writers do it (semantics 2.0.1).
 
-In: a string array. Out: a string array with the content between the quotes of a JSON string. TiCDC's four writers
-differ in few characters (semantics 2.0.1). :class:`JsonWriter` describes the differences; they share one kernel.
-
-Most columns have nothing to escape, as a few searches over the data buffer show. Otherwise the whole buffer is escaped
-at once, and the offsets are shifted by what was added before them.
+Most columns have nothing to escape, as a few searches over the buffer show. Otherwise the whole buffer is escaped at
+once, and the offsets are shifted by what was added before them.
 """
 
 from __future__ import annotations
@@ -77,10 +74,7 @@ def _escape_valid(raw: bytes, writer: JsonWriter) -> bytes:
 
 
 def first_invalid_utf8(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> int | None:
-    """Return the position of the first element that is not UTF-8 on its own, or ``None``.
-
-    A buffer can be valid as a whole while one element ends inside a code point and the next begins inside it.
-    """
+    """Return the first element that is not UTF-8 on its own; one may end inside a code point that the next ends."""
     raw = data.tobytes()
     if raw.isascii():
         return None
@@ -97,10 +91,7 @@ def first_invalid_utf8(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint
 
 
 def escape(array: pa.Array, writer: JsonWriter) -> pa.Array:
-    """Return ``array`` with every element escaped for ``writer``; nulls stay null.
-
-    Raises :class:`ValueRefused` for an element that is not valid UTF-8.
-    """
+    """Return the elements escaped. Raises :class:`ValueRefused` for one that is not valid UTF-8."""
     array = as_text(array)
     parts = text_buffers(array)
     bad = first_invalid_utf8(parts.offsets, parts.data)

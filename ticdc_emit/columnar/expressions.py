@@ -1,8 +1,6 @@
-"""Columns of rows as operands of SQL expressions.
+"""Columns of rows as operands of SQL expressions, also generated columns, which rows may lack.
 
-In: a version of a table, and the accepted values of its columns (``columnar/values.py``). Out: the values with which
-:func:`ticdc_emit.sql.expressions.evaluate` computes, also those of generated columns, which rows may lack. Rule source:
-pingcap/tidb ``pkg/table/column.go`` (``FillVirtualColumnValue``).
+Rule source: pingcap/tidb ``pkg/table/column.go`` (``FillVirtualColumnValue``).
 """
 
 from __future__ import annotations
@@ -32,10 +30,7 @@ def _in_session(column: Column, how: Rendering, text: str) -> str:
 
 
 class ColumnValues:
-    """The columns of ``count`` rows of a table version as values of expressions, each made once.
-
-    ``held``: returns the accepted values of a column, ``None`` for a generated column that is to be computed.
-    """
+    """Columns as values of expressions. ``held``: a column's accepted values, ``None`` for one to be computed."""
 
     def __init__(self, info: TableInfo, held: Callable[[Column], pa.Array | None], count: int, how: Rendering) -> None:
         self._info = info
@@ -47,11 +42,7 @@ class ColumnValues:
         self._pending: set[str] = set()
 
     def accepted(self, column: Column) -> pa.Array:
-        """Return the accepted values of a column; those of a generated one as its expression gives them.
-
-        Raises :class:`NotExactError` for an expression that cannot be evaluated exactly, :class:`EvaluationError` for
-        one at which TiDB fails, or whose value the column cannot hold.
-        """
+        """Return accepted values. Raises :class:`NotExactError`, and :class:`EvaluationError` where TiDB fails, too."""
         name = column.name
         if name not in self._accepted:
             held = self._held(column)

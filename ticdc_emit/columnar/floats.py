@@ -1,14 +1,8 @@
-"""FLOAT and DOUBLE columns, and the float text of Go.
+"""FLOAT and DOUBLE columns, and the float text of Go. NaN and infinity are refused, because TiDB cannot store them.
 
-In: float32, float64, integers, decimals or text. Out: ``float32`` for FLOAT, ``float64`` for DOUBLE. NaN and infinity
-are refused, because TiDB cannot store them. Also floats for columns of whole numbers and of DECIMAL
-(:func:`floats_to_integers`, :func:`floats_to_decimal_text`): what a float keeps is stated once, in ``PRECISIONS``.
-
-Text is Go's ``FormatFloat(v, 'f', -1, bits)`` (semantics 2.0.2 "fixed32"/"fixed64"): the shortest digits that read
-back, never an exponent, no ``.0``. The digits come from one ``orjson`` dump of the column; the few values that it
-would print with an exponent (from 1e16, of a float32 from 1e13, and below 1e-5) are printed one by one.
-:func:`number_text` is the text of json-iterator, the JSON library of Debezium messages (semantics 2.0.2),
-:func:`general_text` that of ``%v``.
+Text is Go's ``FormatFloat(v, 'f', -1, bits)`` (semantics 2.0.2): the shortest digits that read back, never an exponent,
+no ``.0``. The digits come from one ``orjson`` dump; the few values that it would print with an exponent (from 1e16, of
+a float32 from 1e13, and below 1e-5) are printed one by one.
 """
 
 from __future__ import annotations
@@ -35,10 +29,8 @@ Numbers: TypeAlias = "npt.NDArray[Any]"
 
 
 class Precision(NamedTuple):
-    """What a float keeps. ``whole_bits``: below this power of two, each whole number has a float of its own.
-
-    ``digits``: a decimal number of at most so many digits has one, too, and comes back from it. ``fixed_below``: from
-    here on orjson may print an exponent.
+    """What a float keeps: whole numbers below 2 to the ``whole_bits``, and decimal numbers of at most ``digits``
+    digits. From ``fixed_below`` on, orjson may print an exponent.
     """
 
     whole_bits: int
@@ -124,10 +116,7 @@ def _by_row(items: list[str | None]) -> pa.Array:
 
 
 def floats_to_integers(array: pa.Array) -> pa.Array:
-    """Return floats as ``int64``, other arrays as they are.
-
-    :class:`ValueRefused` for a fraction and where a float stands for several whole numbers.
-    """
+    """Return floats as ``int64``. Raises :class:`ValueRefused` for fractions and where a float is several numbers."""
     if not pa.types.is_floating(array.type):
         return array
     array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
@@ -160,16 +149,12 @@ def floats_to_decimal_text(array: pa.Array) -> pa.Array:
 
 
 def _is_inexact(numbers: Numbers) -> Mask:
-    """Return where a float is NaN, infinite, or so large that it stands for several whole numbers."""
     exact: Mask = np.abs(numbers) < 1 << PRECISIONS[numbers.itemsize].whole_bits
     return ~exact
 
 
 def _refuse_inexact(numbers: Numbers, bad: Mask, exact_type: str, otherwise: str) -> None:
-    """Raise :class:`ValueRefused` for the true elements of ``bad``: too large a number to be exact, or ``otherwise``.
-
-    ``exact_type``: what to cast to where the number is still exact.
-    """
+    """Raise :class:`ValueRefused` for ``bad``: too large to be exact (``exact_type`` may be), or ``otherwise``."""
     if not bad.any():
         return
     index = int(bad.argmax())
@@ -183,10 +168,8 @@ def _refuse_inexact(numbers: Numbers, bad: Mask, exact_type: str, otherwise: str
 
 
 def number_text(values: pa.Array, *, exponent_digits: int = 2) -> pa.Array:
-    """Return the text of ``float32``/``float64`` values as json-iterator writes them, with an exponent below 1e-6 and
-    from 1e21 on; nulls stay null.
-
-    ``exponent_digits``: at least so many. Go's ``encoding/json`` writes the same, but with one digit if that is enough.
+    """Return json-iterator's text, which has an exponent below 1e-6 and from 1e21 on. Go's ``encoding/json`` writes the
+    same, but with one exponent digit if that is enough.
     """
 
     def printed(number: np.floating[Any]) -> str:
@@ -199,11 +182,7 @@ def number_text(values: pa.Array, *, exponent_digits: int = 2) -> pa.Array:
 
 
 def general_text(values: pa.Array, before: bytes = b"") -> pa.Array:
-    """Return the text of ``float32``/``float64`` values as Go's ``%v`` prints them, with an exponent of at least two
-    digits below 0.0001 and from 1000000 on; nulls stay null.
-
-    ``before``: what stands before each.
-    """
+    """Return the text of Go's ``%v``, with an exponent of two digits or more below 0.0001 and from 1000000 on."""
 
     def printed(number: np.floating[Any]) -> str:
         kind = type(number)
@@ -251,10 +230,7 @@ def _shortest_text(
 
 
 def printed_numbers(numbers: Numbers, like: pa.Array, before: bytes = b"") -> pa.Array:
-    """Return numbers as orjson prints them, whole ones without ``.0``, ``before`` before each; null where ``like`` is.
-
-    A single byte before each takes the place of the commas, so that it costs nothing.
-    """
+    """Return numbers as orjson prints them, whole ones without ``.0``. A single byte ``before`` replaces the commas."""
     if not len(numbers):
         return pa.array([], pa.string())
     printed = memoryview(orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY))[1:-1]

@@ -1,8 +1,6 @@
-"""Integer columns (TINYINT ... BIGINT, signed and unsigned), YEAR and BIT: acceptance, range checks, decimal text.
+"""Integer columns, YEAR and BIT: acceptance as ``int64``, or ``uint64`` if unsigned, range checks, decimal text.
 
-In: any Arrow integer, bool, ``decimal(p, 0)`` (Spark's shape of BIGINT UNSIGNED), canonical text, whole floats (pandas'
-shape of integers with NULLs); for BIT also the big-endian bytes. Out: ``int64``, or ``uint64`` where the column is
-unsigned, checked against the column's range.
+In: also ``decimal(p, 0)`` (Spark's BIGINT UNSIGNED), text, whole floats (pandas' integers with NULLs), BIT's bytes.
 """
 
 from __future__ import annotations
@@ -81,10 +79,7 @@ def integer_text(values: pa.Array, before: bytes = b"") -> pa.Array:
 
 
 def parse_integers(array: pa.Array, *, unsigned: bool, bounds: tuple[int, int] | None = None) -> pa.Array:
-    """Return any accepted integer-like array as ``uint64`` or ``int64``; ``TypeError`` for other Arrow types.
-
-    ``bounds``: the range in the error for a number beyond 64 bits.
-    """
+    """Return ``uint64`` or ``int64``. ``bounds``: the range in errors beyond 64 bits. Raises ``TypeError``."""
     kind, target = array.type, pa.uint64() if unsigned else pa.int64()
     bounds = bounds or (_UINT64 if unsigned else _INT64)
     if kind == target:

@@ -1,11 +1,9 @@
 """JSON columns: acceptance as TiDB's text (:func:`ticdc_emit.sql.json_document.normalise`).
 
-In: JSON texts, and the form of doubles. Out: TiDB's text of each. A check of the whole column shows which texts are
-canonical already; only others are normalised one by one. It works on **shapes**: two texts that differ only in digits
-have the same shape (digits written as ``0``). One text of each shape is normalised; if it comes back unchanged, every
-text of that shape is canonical too, provided that the digits at a few known places (a leading digit, a last fraction
-digit) are not zero, which is checked for all rows at once. Machine-made JSON has few shapes; if a column has many, each
-row is normalised.
+Only texts that are not canonical already are normalised one by one. The check of the whole column works on **shapes**:
+a text with its digits written as ``0``. If one text of a shape comes back unchanged, every text of it is canonical,
+provided that digits at a few known places (a leading digit, a last fraction digit) are not zero. Machine-made JSON has
+few shapes; if a column has many, each row is normalised.
 """
 
 from __future__ import annotations
@@ -100,10 +98,8 @@ def _proven(
 
 @lru_cache(maxsize=8192)
 def _nonzero_places(shape: str, doubles: Doubles) -> tuple[int, ...] | None:
-    """Return the byte places that must not be ``0`` for a text of this shape to be canonical; ``None`` if that is
-    unknown.
-
-    The shape is tried with ones instead of zeros, because no rule for numbers forbids ones.
+    """Return the byte places that must not be ``0`` for a text of this shape to be canonical; ``None`` if unknown. The
+    shape is tried with ones instead of zeros, because no rule for numbers forbids ones.
     """
     if "\\" in shape:
         return None

@@ -1,9 +1,7 @@
 """Lists, structs and maps as the texts of JSON documents, for JSON columns.
 
-In: Arrow arrays of lists, structs and maps, nested at will; their values as Python objects. Out: a JSON text per row.
-Numbers, booleans and text are JSON's own. What JSON does not have is text that loses nothing: a decimal its digits, a
-date, a time and a wall clock as in a column of that type, an instant in UTC with ``Z``, bytes base64. A map becomes an
-object, whose keys are text; a key that is twice in a map, NaN and infinity are refused.
+What JSON does not have is text that loses nothing: a decimal its digits, a date, a time and a wall clock as in a column
+of that type, an instant in UTC with ``Z``, bytes base64. A key that is twice in a map, NaN and infinity are refused.
 """
 
 from __future__ import annotations
@@ -31,17 +29,12 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def plain_layout(kind: pa.DataType) -> pa.DataType:
-    """Return a nested type of the same values whose leaves Arrow's kernels know: text, bytes and floats in the layouts
-    that are taken and compared everywhere.
-    """
+    """Return a nested type of the same values whose leaves have the layouts that Arrow's kernels take and compare."""
     return _with_leaves(kind, _in_plain_layout)
 
 
 def nested_json(array: pa.Array) -> pa.Array:
-    """Return lists, structs and maps as JSON texts; nulls stay null.
-
-    Raises ``TypeError`` for a type in them that JSON cannot show, :class:`ValueRefused` for a value.
-    """
+    """Return JSON texts. Raises ``TypeError`` for a type that JSON cannot show, :class:`ValueRefused` for a value."""
     try:
         plain = array.cast(_with_leaves(array.type, _in_utc)).cast(_with_leaves(array.type, _plain))
     except pa.ArrowNotImplementedError as fault:

@@ -1,9 +1,4 @@
-"""Short binary values of whole columns, packed row by row.
-
-In: pieces of messages (:data:`Piece`): fragments (``columnar.assemble``), and **packed fields**: fixed-width numpy
-elements of which each row uses the first few bytes. Out: one binary array with the rows' bytes. A join costs more per
-fragment and row than a short value costs here: one strided store, and one more masked copy if lengths vary.
-"""
+"""Short binary values of whole columns, packed row by row: a join costs more per fragment than a strided store."""
 
 from __future__ import annotations
 
@@ -34,10 +29,7 @@ Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
 
 @dataclass(frozen=True)
 class PackedField:
-    """Row i is the first ``length`` bytes of ``data[i]`` in memory order; ``length`` is one number or one per row.
-
-    Elements are little-endian unsigned integers, or raw bytes (``V``).
-    """
+    """Row i is the first ``length`` bytes of ``data[i]``: a little-endian unsigned integer, or raw bytes (``V``)."""
 
     data: npt.NDArray[Any]
     length: Lengths
@@ -125,10 +117,7 @@ def _only(piece: Piece) -> bytes:
 def share_pieces(
     one: Sequence[Sequence[Piece]], other: Sequence[Sequence[Piece]], count: int
 ) -> tuple[list[Piece], list[Piece]]:
-    """Return two sequences of entries of equal length as pieces. Runs of identical entries are joined only once.
-
-    The images of an update are mostly the same pieces.
-    """
+    """Return two equally long sequences of entries as pieces. Runs of identical entries are joined only once."""
     shared: tuple[list[Piece], list[Piece]] = ([], [])
     for same, run in groupby(zip(one, other, strict=True), key=lambda pair: pair[0] is pair[1]):
         left, right = ([piece for entry in side for piece in entry] for side in zip(*run, strict=True))
@@ -309,10 +298,7 @@ Block: TypeAlias = "tuple[int, Sequence[int]]"
 
 
 def interleaved(elements: pa.Array, blocks: Sequence[Block]) -> list[pa.Array]:
-    """Return for each block ``binary`` rows: row i is what stands i elements behind each start; null counts as empty.
-
-    Raises ``pa.ArrowInvalid`` beyond 2 GiB.
-    """
+    """Return for each block ``binary`` rows: row i is what stands i elements behind each start; null is empty."""
     counts, widths = [count for count, _ in blocks], [len(starts) for _, starts in blocks]
     rows = np.arange(max(counts), dtype=np.int32)
     places = [np.add.outer(rows[:count], np.array(starts, np.int32)).ravel() for count, starts in blocks]

@@ -1,14 +1,8 @@
-"""Columns of one kind, from many tables, accepted and rendered in one call.
+"""Columns of one kind, from many tables, accepted and rendered in one call, because with few rows calls cost most.
 
-With few rows, most of the cost is per call and not per value. So the columns of small groups of rows (each of one table
-version and kind of change) are batched. In: arrays with their columns, given to a :class:`ColumnBatcher`. Out:
-:class:`BatchedColumns` for each group, with the accepted form of each array (``columnar.values``) and its renderings,
-as slices of those made for all arrays of one kind. A **kind** is everything that a column defines about its values
-(:attr:`Column.kind`), and the array's Arrow type. The maximum length of texts is not part of it, because tables differ
-most in that, and few texts come near it.
-
-Errors of values are not reported here: the caller gets ``None`` and renders the column alone, so that the error names
-its place. A kind with a single array is also left to the caller, and so is one whose arrays cannot be concatenated.
+A **kind** is what a column defines about its values (:attr:`Column.kind`), and the array's Arrow type. The maximum
+length of texts is not part of it, because tables differ most in that. Where a value is refused, a kind has one array or
+its arrays cannot be concatenated, the caller gets ``None`` and renders the column alone, so that errors name a place.
 """
 
 from __future__ import annotations
@@ -55,10 +49,7 @@ class ColumnBatcher:
         self._runs: dict[str, list[list[_Run]]] = {}
 
     def add(self, columns: Iterable[Column], arrays: Mapping[str, pa.Array]) -> BatchedColumns:
-        """Add those columns that have an array.
-
-        Neighbours in a block (:class:`Columns`) are not cut out of its columns to be put together again.
-        """
+        """Add those columns that have an array. Neighbours in a block (:class:`Columns`) stay together."""
         added = BatchedColumns(self)
         if isinstance(arrays, Columns):
             whole, start, count = arrays.whole, arrays.start, arrays.count
@@ -161,10 +152,7 @@ class BatchedColumns(dict[str, "_Batched"]):
 
 @dataclass(slots=True, eq=False)
 class _Batched:
-    """One array among those of its kind.
-
-    ``limit``: the length, in characters or bytes, up to which a text is accepted; ``NO_LIMIT`` for none.
-    """
+    """One array of a kind. ``limit``: the greatest accepted length in characters or bytes; ``NO_LIMIT`` for none."""
 
     kind: _Kind
     start: int
@@ -228,7 +216,6 @@ class _Kind:
     _longest: int | None = field(default=None, init=False)
 
     def add(self, whole: pa.Array, start: int, count: int, limit: int) -> _Batched:
-        """Add ``count`` values of an array from ``start`` on."""
         place, end = self._count, start + count
         self._count += count
         self._arrays += 1

@@ -1,8 +1,7 @@
 """Character and binary columns, ENUM, SET and VECTOR: acceptance, and the labels of numbers.
 
-Character columns accept strings (or UTF-8 bytes), checked for UTF-8 element by element; binary columns accept bytes, or
-base64 as their canonical text. TiDB does not check latin1 text, so a latin1 column accepts any bytes. Lengths are
-checked against the column: characters for CHAR and VARCHAR, bytes otherwise. Labels become numbers.
+UTF-8 is checked element by element, but not in latin1 columns, as in TiDB. Lengths are in characters for CHAR and
+VARCHAR, in bytes otherwise. Base64 is the canonical text of binary columns.
 """
 
 from __future__ import annotations
@@ -141,10 +140,7 @@ def _parsed_vectors(text: pa.Array) -> pa.Array:
 
 
 def accept_labels(column: Column, array: pa.Array) -> pa.Array:
-    """Return ordinals (ENUM) or bit masks (SET): ``uint64``, or a dictionary of it.
-
-    Raises :class:`ValueRefused` for an unknown label or number.
-    """
+    """Return ordinals (ENUM) or bit masks (SET): ``uint64``, or a dictionary of it. Raises :class:`ValueRefused`."""
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         numbers = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array

@@ -1,9 +1,7 @@
-"""DATE, DATETIME, TIMESTAMP and TIME: acceptance as canonical text.
+"""DATE, DATETIME, TIMESTAMP and TIME: acceptance as canonical text, TIMESTAMP in the changefeed's zone.
 
-In: text, or Arrow's dates, timestamps and durations. Out: text in the column's own layout (``dddd-dd-dd
-dd:dd:dd.dddddd``, with its fraction digits), TIMESTAMP in the changefeed's zone. Text that has the layout and is in the
-calendar, as a few checks of the whole column show, stays as it is. Other rows are parsed one by one and rewritten, so a
-shorter or longer fraction is accepted if no digit is lost.
+Text in the column's layout and in the calendar, as a few checks of the whole column show, stays as it is. Other rows
+are parsed one by one, so a shorter or longer fraction is accepted if no digit is lost.
 """
 
 from __future__ import annotations
@@ -251,10 +249,7 @@ def _wall_clock_by_row(array: pa.Array, zone: str) -> pa.Array:
 
 
 def _few_texts(times: pa.Array, width: int, show: Callable[[Any], str]) -> pa.Array | None:
-    """Return the first ``width`` characters of a few days or moments as text.
-
-    ``None`` if one is outside the years of Python's calendar, or loses digits.
-    """
+    """Return ``width`` characters per moment; ``None`` if one is outside Python's calendar, or loses digits."""
     try:
         texts = [None if each is None else show(each) for each in times.to_pylist()]
     except (OverflowError, ValueError):
@@ -359,10 +354,7 @@ _MOMENT_WIDTH = len("2024-05-05 12:34:56")
 
 
 def in_utc(column: Column, texts: pa.Array, zone: str) -> pa.Array:
-    """Return TIMESTAMP text of ``zone`` as text in UTC; the zero timestamp stays as it is.
-
-    Raises :class:`ValueRefused` for a text that the clocks of ``zone`` never show, or with a zero month or day.
-    """
+    """Return TIMESTAMP text of ``zone`` in UTC; zero stays. Raises :class:`ValueRefused` for what no clock shows."""
     if zone == "UTC":
         return texts
     zero = pc.starts_with(texts, "0000-00-00")

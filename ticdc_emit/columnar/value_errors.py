@@ -1,8 +1,6 @@
 """Values and types that their column cannot hold: the errors, by row number, and their remedies.
 
-Renderers see one column without its name and key, so they only report which rows of the batch are wrong and why
-(:class:`ValueRefused`): the first one, or all of them if one pass finds them. :func:`bad_places` finds the others by
-checking again. The encoder turns them into ``InvalidValueError`` with table, column and row.
+Renderers know neither name nor key of a column; the encoder makes ``InvalidValueError`` of :class:`ValueRefused`.
 """
 
 from __future__ import annotations
@@ -49,10 +47,7 @@ _CASTS = {
 
 
 class ValueRefused(Exception):  # noqa: N818 - not an error that users see
-    """Row ``index`` of a column has a value that the column's type refuses; ``reason`` says why.
-
-    ``bad``: all rows refused for this reason; ``None`` if only the first is known.
-    """
+    """The column's type refuses the value of row ``index``. ``bad``: all such rows; ``None`` if only it is known."""
 
     def __init__(self, index: int, reason: str, remedy: str = "", bad: npt.NDArray[np.bool_] | None = None) -> None:
         super().__init__(reason)
@@ -68,10 +63,7 @@ class ValueRefused(Exception):  # noqa: N818 - not an error that users see
 def bad_places(
     values: pa.Array | pa.RecordBatch, fault: ValueRefused, check: Callable[[Any], object]
 ) -> npt.NDArray[np.int64]:
-    """Return the row numbers of the values that ``check`` refuses. ``fault``: the error for all of them together.
-
-    If the fault does not name them, halves are checked until only refused values remain.
-    """
+    """Return the rows that ``check`` refuses. If the fault does not name them, halves are checked one by one."""
     if fault.bad is not None:
         return np.flatnonzero(fault.bad)
     places: list[int] = []
@@ -106,10 +98,8 @@ def fault_at(
 def read_each(
     items: Iterable[Any], read: Callable[[Any], _Read], remedy: str = "", *, where: npt.NDArray[np.bool_] | None = None
 ) -> list[_Read | None]:
-    """Return ``read`` of each value; ``None`` for ``None``.
-
-    ``read`` raises ``ValueError`` with the reason for a value that it refuses; :class:`ValueRefused` lists all of
-    these. ``where``: the row numbers of the values.
+    """Return ``read`` of each value that is not ``None``. It raises ``ValueError`` with a reason for those that
+    :class:`ValueRefused` lists. ``where``: the row numbers of the values.
     """
     values: list[_Read | None] = []
     bad: list[int] = []
@@ -136,10 +126,7 @@ def refuse_any(
     *,
     nulls: npt.NDArray[np.bool_] | None = None,
 ) -> None:
-    """Raise :class:`ValueRefused` for the true elements of ``bad``, of which ``nulls`` are none.
-
-    ``reason``: also as a function of the first one's row number.
-    """
+    """Raise :class:`ValueRefused` for ``bad`` without ``nulls``. ``reason``: also made of the first row's number."""
     if nulls is not None:
         bad = bad & ~nulls
     if bad.any():

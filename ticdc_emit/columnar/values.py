@@ -1,9 +1,5 @@
 """The table of renderers: which functions accept and print the values of each MySQL type.
 
-``accept`` turns any supported Arrow type (docs/types.md) into the checked form that the renderers use; ``plain_text``
-gives TiCDC's canonical text of it (semantics 2.0.3 "T-text"); ``json_content`` the same as the content of a JSON
-string. Nulls stay null everywhere.
-
 ===========================  ==========================================
 MySQL type                   accepted form
 ===========================  ==========================================
@@ -52,11 +48,7 @@ from ticdc_emit.sql.types import (
 
 
 class Rendering:
-    """How values are read: the changefeed's time zone, and whether JSON text is normalised or taken verbatim.
-
-    ``session_zone``: that of expressions, if a session has set another one. ``switches``: how values are compared, how
-    JSON shows doubles, and the column order of checksums.
-    """
+    """How values are read. ``zone``: the changefeed's, ``session_zone``: that of expressions."""
 
     __slots__ = ("session_zone", "switches", "verbatim_json", "zone")
 
@@ -75,11 +67,7 @@ class Rendering:
 
 
 def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
-    """Return the checked form of a column's values.
-
-    Raises :class:`ValueRefused` for a value outside the column (NULL in NOT NULL included), ``TypeError`` for an Arrow
-    type that cannot hold the column's type.
-    """
+    """Return the checked form of values. Raises :class:`ValueRefused`, also for NULL in NOT NULL, ``TypeError``."""
     if pa.types.is_dictionary(array.type) and (column.type not in LABEL_TYPES or array.dictionary.null_count):
         array = array.dictionary_decode()
     if not column.nullable and array.null_count:
