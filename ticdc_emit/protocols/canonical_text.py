@@ -1,7 +1,6 @@
-"""Shared by the readers' texts. In: a column's type and a wire value. Out: canonical text (docs/types.md).
+"""What readers share: canonical text (docs/types.md) of a column's wire values.
 
-A :data:`Convert` takes a value that is not NULL; a column without one has canonical text on the wire. FLOAT and DOUBLE
-have the shortest digits that read back, without an exponent; DATETIME, TIMESTAMP and TIME have the column's fsp digits.
+FLOAT and DOUBLE have the shortest digits that read back; DATETIME, TIMESTAMP and TIME the column's fsp digits.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ _DIGITS = Context(prec=100)  # a DECIMAL has at most 65, and the nearest double 
 
 
 def converted(image: Mapping[str, Any], converts: Mapping[str, Convert], *, table: str) -> dict[str, str | None]:
-    """Return an image with every value converted that has a :data:`Convert` and is not NULL.
-
-    Raises :class:`DecodeError` for a value that does not fit its column.
-    """
+    """Return an image in canonical text. Raises :class:`DecodeError` for a value that does not fit its column."""
     texts = dict(image)
     for name, convert in converts.items():
         value = texts.get(name)
@@ -69,9 +65,7 @@ def raw_text(raw: bytes) -> str:
 
 
 def label_convert(column: Column) -> Convert:
-    """Return a function that reads an ENUM's number, of which 0 is the empty text of an invalid value, or a SET's bit
-    mask.
-    """
+    """Return what reads an ENUM's number (0: the empty text of an invalid value) or a SET's bit mask."""
     return _enum_label(column) if column.type is MySQLType.ENUM else _set_labels(column)
 
 
@@ -107,10 +101,7 @@ def moment_text(value: dt.datetime, fsp: int) -> str:
 
 
 def in_zone(text: str, shown_in: str, zone: str, fsp: int | None = None) -> str:
-    """Return TIMESTAMP text in ``zone``; zero stays zero. ``fsp``: its fraction digits, by default those of the text.
-
-    For an ambiguous local time, the first one is meant.
-    """
+    """Return TIMESTAMP text in ``zone``, with ``fsp`` digits; zero stays zero. The first of two moments is meant."""
     if shown_in == zone or text.startswith("0000-00-00"):
         return text
     clock, _, digits = text.partition(".")  # Python 3.10 parses only three or six fraction digits

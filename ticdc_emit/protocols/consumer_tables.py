@@ -1,8 +1,4 @@
-"""The tables of a consumer: rows by handle key, in canonical text, which events and DDL change.
-
-In: events, in any order that delivery may have. Out: the tables, and whether an event was new, came again, or is of a
-table that no DDL has shown yet. What a DDL makes of rows is in ``schema/row_versions.py``.
-"""
+"""The tables of a consumer: rows by handle key, in canonical text, which events and DDL change, in any order."""
 
 from __future__ import annotations
 
@@ -102,10 +98,7 @@ class Change(NamedTuple):
 
 
 class TableRows:
-    """``info``: the version of the table that the rows have; ``since``: the commit_ts (TSO) of the DDL that made it.
-
-    ``handle``: the names of the handle key's columns. 0 and -0 in a key of floats are one key, as in TiDB.
-    """
+    """Rows of the version ``info``; ``since``: the commit_ts (TSO) of its DDL. As in TiDB, 0 and -0 are one key."""
 
     def __init__(self, info: TableInfo, since: int = 0) -> None:
         self.info = info
@@ -224,10 +217,8 @@ class Tables:
     # -- rows ----------------------------------------------------------------------------------------------------
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
-        """Apply a row event. ``commit``: its TSO, or the last one of its millisecond; ``None`` if it is not known.
-
-        Raises :class:`DecodeError` for a message with only the handle key, unless the row is deleted or can be looked
-        up, and for values that do not fit their columns.
+        """Apply a row event. ``commit``: its TSO, or the last one of its millisecond, if known. Raises
+        :class:`DecodeError`.
         """
         table = self._tables.get((event.schema, event.table))
         version = None if table is None else table.info
@@ -334,9 +325,7 @@ class Tables:
     # -- DDL -----------------------------------------------------------------------------------------------------
 
     def ddl(self, event: DdlEvent, commit: int | None) -> None:
-        """Apply a statement. Raises :class:`~ticdc_emit.errors.SchemaError` for one that the tables do not allow, and
-        :class:`DecodeError` for one that removes rows which the messages do not name.
-        """
+        """Apply a statement. Raises :class:`DecodeError` where it removes rows that the messages do not name."""
         for change in self._made(event, commit or 0):
             self._follow(change, commit or 0)
         self._carriers.clear()
@@ -396,7 +385,6 @@ class LearnedTables(Tables):
         self._newest.clear()
 
     def _note(self, name: TableName, stamp: int, shape: Any) -> None:
-        """Remember the shape of a table's rows, unless a newer one is known."""
         known = self._newest.get(name)
         if known is None or stamp >= known[0]:
             self._newest[name] = stamp, shape
@@ -407,10 +395,7 @@ def _says_which(event: RowEvent) -> bool:
 
 
 def _needed(event: RowEvent, table: TableRows, version: TableInfo) -> Image:
-    """Return the needed part of the previous row: its handle key, or all of it in a table without one.
-
-    Messages with only the changed columns do not repeat the others.
-    """
+    """Return the previous row's handle key, or all of it without one: messages may have only the changed columns."""
     assert event.before is not None
     if not table.handle:
         return {**(event.after or {}), **event.before}

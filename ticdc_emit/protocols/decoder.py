@@ -1,13 +1,7 @@
-"""The interface of decoders, and what they share about large messages.
+"""The interface of decoders: each protocol's ``decoder.py`` has ``make_reader(inputs)``, which makes an EventReader.
 
-In: key and value of a Kafka record. Out: an event, and its images as canonical text. Each protocol's ``decoder.py`` has
-an :class:`EventReader`, whose methods cover the differences that matter to users of events: the reference consumer, the
-invariants, the lines of a topic. The module
-has ``make_reader(inputs)``, of :class:`ReaderInputs`.
-
-Keys and values under ``large-message-handle-compression`` are decompressed up to a limit, because a message of 4 MB may
-decompress to 1 GB. A row that only names a location is replaced by the stored message. Rule source: reference
-``pingcap/tiflow: pkg/compression/compress.go``: ``snappy`` is the raw block format, ``lz4`` the frame format.
+Decompression has a limit, because a message of 4 MB may decompress to 1 GB. Rule source: ``pingcap/tiflow:
+pkg/compression/compress.go``: ``snappy`` is the raw block format, ``lz4`` the frame format.
 """
 
 from __future__ import annotations
@@ -35,9 +29,7 @@ Part: TypeAlias = "tuple[bytes | None, bytes | None]"
 
 @dataclass(frozen=True)
 class ReaderInputs:
-    """The arguments of :func:`~ticdc_emit.consume.readers.reader_for`; with schemas for a protocol that registers
-    them.
-    """
+    """The arguments of :func:`~ticdc_emit.consume.readers.reader_for`."""
 
     config: ChangefeedConfig
     schemas: SchemaSource | None
@@ -50,21 +42,15 @@ class EventReader(ABC):
 
     @abstractmethod
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record. Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a record that is
-        not a message of the protocol.
-        """
+        """Return the event of a record. Raises :class:`~ticdc_emit.protocols.events.DecodeError`."""
 
     def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
-        """Return records with the same content as this one: one per row if messages can hold several rows.
-
-        Raises the errors of :meth:`read`, which takes records of one row.
-        """
+        """Return records of one row with the same content, as :meth:`read` takes them and with its errors."""
         return ((key, value),)
 
     def records(self, data: bytes) -> Iterator[bytes]:
-        """Yield the rows of a file of a storage sink, each as :meth:`read` takes it, if the protocol has such files.
-
-        Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a file that does not consist of whole rows.
+        """Yield the rows of a storage sink's file. Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a file
+        that does not consist of whole rows.
         """
         raise DecodeError("the protocol has no files", remedy="Use csv or canal-json")
 
@@ -73,16 +59,11 @@ class EventReader(ABC):
         return event
 
     def stored_at(self, key: bytes | None) -> str:
-        """Return where a row or statement is in the folder of a storage sink: its file, and the number of the row in
-        it, from 0 on (``PATH@3``). "" for a message of a queue.
-        """
+        """Return a storage sink's file, and the row's number in it from 0 on (``PATH@3``); "" for a queue."""
         return ""
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        """Return one image of the event (``before``, ``after`` or ``key``) in canonical text.
-
-        ``table`` and errors: as for :meth:`text`.
-        """
+        """Return one image of the event in canonical text. ``table`` and errors: as for :meth:`text`."""
         return None if image is None else self._image(event, image, table)
 
     @abstractmethod
@@ -91,19 +72,16 @@ class EventReader(ABC):
     def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
         """Return the event with its images in canonical text.
 
-        ``table``: the table at the row's commit_ts. Without it, the types in the message itself are used, and values of
-        unknown type stay as they are on the wire. Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a value
-        that does not fit its column, and :class:`~ticdc_emit.errors.UnknownTableError` without a table for a row of
-        Simple whose version no message has shown.
+        ``table``: the table at the row's commit_ts. Without it, the message's own types are used, and values of unknown
+        type stay as they are. Raises :class:`~ticdc_emit.protocols.events.DecodeError`, and
+        :class:`~ticdc_emit.errors.UnknownTableError` for a row of Simple whose version no message has shown.
         """
         before, after, key = (self.image(event, image, table) for image in (event.before, event.after, event.key))
         return replace(event, before=before, after=after, key=key)
 
     def check(self, event: RowEvent) -> None:  # noqa: B027 - most protocols have no checksums
-        """Compare a row with its checksum, if the protocol has checksums. A row without one passes.
-
-        Raises :class:`~ticdc_emit.protocols.events.ChecksumMismatchError` for a row that differs from its checksum,
-        :class:`~ticdc_emit.protocols.events.DecodeError` for values that do not fit their columns.
+        """Compare a row with its checksum, if it has one. Raises
+        :class:`~ticdc_emit.protocols.events.ChecksumMismatchError`, :class:`~ticdc_emit.protocols.events.DecodeError`.
         """
 
     def is_corrupted(self, event: RowEvent) -> bool:
@@ -115,16 +93,12 @@ class EventReader(ABC):
         return tuple(event.key or ())
 
     def likely_key_names(self, event: RowEvent) -> tuple[str, ...]:
-        """Return :meth:`key_names`, or those of the newest version of the table that messages have shown, which seldom
-        differ.
-        """
+        """Return :meth:`key_names`, or those of the newest version that messages have shown, which seldom differ."""
         return self.key_names(event)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return the content of a row's record that is the same in every run.
-
-        A message that is sent again may have another encoding time, another order of columns (Simple Avro, because Go's
-        maps have no order) and another claim-check object (each encoding draws a name). Nothing else may differ.
+        """Return what of a row's record is the same in every run: not the encoding time, the order of columns in Simple
+        Avro (Go's maps have none), and the claim-check object (each encoding draws a name).
         """
         return key, value
 
@@ -155,10 +129,8 @@ def decompress(data: bytes, compression: str, *, max_decompressed_bytes: int = M
 
 
 def decompressor(compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Callable[[bytes], bytes]:
-    """Return a function that decompresses one key or value. It raises :class:`DecodeError`, also beyond the limit.
-
-    ``compression`` is ``none``, ``snappy`` or ``lz4``. Raises :class:`~ticdc_emit.errors.ConfigError` for another one,
-    :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
+    """Return what decompresses one key or value; it raises :class:`DecodeError`, also beyond the limit. Raises
+    :class:`~ticdc_emit.errors.ConfigError`, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
     """
     if compression == "none":
         return bytes
@@ -230,9 +202,8 @@ class ClaimedMessage(NamedTuple):
 
 
 def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = False) -> ClaimedMessage:
-    """Return the stored message. ``raw_value``: the changefeed's ``claim-check-raw-value``.
-
-    Raises the errors of ``get``, and :class:`DecodeError` if the object is not a stored message.
+    """Return the stored message. ``raw_value``: the changefeed's ``claim-check-raw-value``. Raises the errors of
+    ``get``, and :class:`DecodeError` if the object is not a stored message.
     """
     content = get(location)
     if raw_value:
@@ -253,12 +224,9 @@ def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = 
 class RecordReader(EventReader):
     """Reads the records of a topic: decompresses them, and replaces rows that name a location by the stored ones.
 
-    ``compression``: the changefeed's ``large-message-handle-compression``. ``claims``: returns the object of a
-    location; without it, rows stay as they are on Kafka. ``raw_value``: the changefeed's ``claim-check-raw-value``.
-    ``max_decompressed_bytes``: the limit of a key or value.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown compression, and
-    :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
+    ``compression``: the changefeed's ``large-message-handle-compression``. ``claims``: returns a location's object;
+    without it, rows stay as on Kafka. ``raw_value``: ``claim-check-raw-value``. Raises
+    :class:`~ticdc_emit.errors.ConfigError`, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
     """
 
     def __init__(

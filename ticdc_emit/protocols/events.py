@@ -1,8 +1,4 @@
-"""What reading gives: events, the errors of reading, and members of JSON objects with their types checked.
-
-In: members of a message, as a protocol's ``decoder.py`` parses it. Out: an event (a row, a DDL, a watermark, a
-BOOTSTRAP), or :class:`DecodeError` with the part, the member and a remedy.
-"""
+"""What reading gives: events, the errors of reading, and members of JSON objects with their types checked."""
 
 from __future__ import annotations
 
@@ -33,10 +29,7 @@ class DecodeError(TicdcEmitError, ValueError):
 
 
 class ChecksumMismatchError(DecodeError):
-    """A row differs from its checksum: ``expected`` is the checksum in the message, ``actual`` that of its values.
-
-    ``corrupted``: TiCDC had already marked the row.
-    """
+    """A row has another checksum (``actual``) than its message says. ``corrupted``: TiCDC had already marked it."""
 
 
 def compare_checksums(actual: int, stated: int, **context: Any) -> None:
@@ -67,13 +60,10 @@ Image: TypeAlias = Mapping[str, Any]
 class RowEvent:
     """One row change.
 
-    ``before``: the row before an update or delete, as far as the message has it: only the changed columns
-    (``only-output-updated-columns``), only the handle key, or ``None``. ``after``: the row after an insert or update.
-    ``key``: the handle key if the message has a key (Avro, Debezium). ``commit_ms``: the physical time of the commit,
-    if the message has only that. ``schema_version`` (Simple) is a TSO.
-
-    ``handle_key_only``: the images hold only the handle key; ``claim_check``: where the whole message is stored, if it
-    was not read. ``message``: what else the record has, in a form of its protocol.
+    ``before``: only what the message has of the previous row: changed columns, the handle key, or ``None``. ``key``: if
+    the message has a key (Avro, Debezium). ``commit_ms``: the physical time, if only that is known. ``schema_version``
+    (Simple) is a TSO. ``handle_key_only``: of the images. ``claim_check``: where a message that was not read is stored.
+    ``message``: what else the record has, in its protocol's form.
     """
 
     schema: str

@@ -1,8 +1,4 @@
-"""JSON text of single values, as TiCDC's Go writers print them, and of schemas, with the headers of registered ones.
-
-In: a value and its writer, or what a schema says. Out: the JSON text, and the header of a message. Rule source:
-semantics 2.0.1 and 2.0.2.
-"""
+"""JSON text of single values, as TiCDC's Go writers print them (semantics 2.0.1 and 2.0.2), and of schemas."""
 
 from __future__ import annotations
 
@@ -22,9 +18,7 @@ Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | bytes | bool | in
 
 
 def json_value(value: Json, writer: JsonWriter, *, by_name: bool = False) -> bytes:
-    """Return the JSON text of a value. ``by_name``: with the members of objects in the order of their names, as Go
-    prints a map; otherwise in their own.
-    """
+    """Return JSON text. ``by_name``: members in the order of their names, as Go prints a map."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):
@@ -53,9 +47,7 @@ def schema_text(value: Json) -> str:
 
 
 class SchemaTexts(Mapping[str, str]):
-    """Schema texts by part, made when they are read, because a key is registered before an invalid value schema is
-    refused.
-    """
+    """Schema texts by part, made when read: a key is registered before an invalid value schema is refused."""
 
     def __init__(self, makers: Mapping[str, Callable[[], str]]) -> None:
         self._made = makers

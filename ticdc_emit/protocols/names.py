@@ -1,7 +1,5 @@
-"""Names that several formats share: of tables and columns in schemas, of labels.
-
-Rule sources: semantics 2.1 "Naming"; reference ``pingcap/tiflow: pkg/sink/codec/common/helper.go`` (SanitizeName,
-EscapeEnumAndSetOptions).
+"""Names that several formats share: of tables and columns in schemas, of labels. Rule source: ``pingcap/tiflow:
+pkg/sink/codec/common/helper.go`` (SanitizeName, EscapeEnumAndSetOptions).
 """
 
 from __future__ import annotations
@@ -13,9 +11,7 @@ _LEADING_DIGIT = re.compile(r"[0-9]")
 
 
 def sanitize(name: str) -> str:
-    """Return the name with an underscore for every character that is invalid in schema names, and before a leading
-    digit.
-    """
+    """Return the name with an underscore for each character invalid in schema names, and before a leading digit."""
     clean = _OTHER.sub("_", name)
     return "_" + clean if _LEADING_DIGIT.match(clean) else clean
 

@@ -1,10 +1,4 @@
-"""Sources of the schemas that messages name by id.
-
-In: a schema id (a number: Confluent; a UUID text: AWS Glue). Out: the schema text. Any callable or mapping works.
-:class:`RegistrySchemas` reads from a Confluent-compatible registry with the request of the verification document (``GET
-/schemas/ids/{id}``), once per id. :mod:`ticdc_emit.registry.http` limits each request, and keeps redirects from sending
-the login to another server.
-"""
+"""Sources of the schemas that messages name by id: a number (Confluent), or a UUID text (AWS Glue)."""
 
 from __future__ import annotations
 
@@ -27,11 +21,10 @@ _HEADERS = {"Accept": ACCEPT}
 
 
 class RegistrySchemas:
-    """Schema texts of a registry, by id.
+    """Schema texts of a registry, each read once by ``GET /schemas/ids/{id}``, without the environment's proxies.
 
     ``url``: ``http[s]://[user:password@]host[:port][/path]``, user and password percent-encoded. ``timeout_s``: for a
-    whole request, from connecting to the last byte. ``tls``: for a custom CA or a client certificate. The environment's
-    proxies are not used. Needs httpx (extra ``avro``).
+    whole request. ``tls``: for a custom CA or a client certificate. Needs httpx (extra ``avro``).
     """
 
     @hides_arguments
@@ -156,10 +149,7 @@ def plain_type(kind: Any) -> Any:
 
 
 def split_header(data: bytes) -> tuple[SchemaId, bytes]:
-    """Return the schema id of a key or value (a number, or a UUID as text) and the encoded record.
-
-    Raises :class:`DecodeError` for other bytes, including Avro's DDL and watermarks.
-    """
+    """Return the schema id and the encoded record. Raises :class:`DecodeError`, also for Avro's DDL and watermarks."""
     if data[:1] == b"\x00" and len(data) >= _CONFLUENT_BYTES:
         return int.from_bytes(data[1:_CONFLUENT_BYTES], "big"), data[_CONFLUENT_BYTES:]
     if data[:2] == b"\x03\x00" and len(data) >= _GLUE_BYTES:
@@ -211,10 +201,7 @@ class KnownSchemas(Generic[_T]):
 def read_record(
     part: str, number: SchemaId, body: bytes, parsed: Any, finish: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Decode a record by a schema that fastavro has parsed; ``finish`` converts its fields to their logical values.
-
-    Raises :class:`DecodeError` for bytes or fields that do not fit the schema.
-    """
+    """Decode a record by a parsed schema; ``finish`` makes its fields' logical values. Raises :class:`DecodeError`."""
     stream = io.BytesIO(body)
     try:
         fields: dict[str, Any] = fastavro_module().schemaless_reader(stream, parsed, None)

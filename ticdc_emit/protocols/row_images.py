@@ -1,10 +1,8 @@
 """The images of rows, as JSON objects (:class:`Members`) or as entries of binary messages (:class:`BinaryImages`).
 
-In: images and the rendering of one column's values. Out: the object of each row (``columnar.assemble``), or pieces in
-the columns' order (``columnar.packed_fields``). The number of rows decides which way costs least, and changes no byte:
-with many rows, the constants around nullable values are gathered by their nulls; with few rows of many tables, they are
-rendered with the values, and columns of one kind are rendered together. What an update does not change in any row is
-laid out once.
+The number of rows decides which way costs least, and changes no byte: with many rows, the constants around nullable
+values are gathered by their nulls; with few rows of many tables, they are rendered with the values, and columns of one
+kind are rendered together. What an update does not change in any row is laid out once.
 """
 
 from __future__ import annotations
@@ -29,11 +27,8 @@ from ticdc_emit.schema.model import Column
 
 @dataclass(frozen=True)
 class Members:
-    """The members that objects show. ``names``: of each, escaped, with quotes and colon.
-
-    ``form`` names the rendering ``content``; ``around``: what opens and closes a value of a column that is not null.
-    Neither reads the name of a column. ``behind``: what stands behind every member; ``last``: behind the last one,
-    or alone.
+    """The members that objects show. ``form`` names the rendering ``content``; neither it nor ``around``, what encloses
+    a value that is not null, reads column names. ``behind``: what follows every member; ``last``: the last one.
     """
 
     columns: tuple[Column, ...]
@@ -60,7 +55,6 @@ class Members:
 
     @cached_property
     def layout(self) -> ObjectLayout:
-        """The object's constants."""
         behind = [self.behind] * len(self.columns) or [b""]
         behind[-1] += self.last
         return ObjectLayout(self.names, tuple(map(self.around, self.columns)), tuple(behind))
@@ -84,9 +78,7 @@ def invalid_value(image: Image, column: Column, fault: ValueRefused, row: dict[s
 
 
 def refuse_values(image: Image, column: Column, check: Callable[[pa.Array], object]) -> None:
-    """Raise :class:`InvalidValueError` for values of a column that ``check`` refuses, by their rows' places in the
-    batch.
-    """
+    """Raise :class:`InvalidValueError` for values that ``check`` refuses, by their rows' places in the batch."""
     values = image.values(column)
     try:
         check(values)

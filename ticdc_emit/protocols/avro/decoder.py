@@ -1,7 +1,5 @@
-"""Avro, read: rows, their checksums, and the tables of a consumer.
-
-In: a record, and the schemas of a registry. Out: its event, and images in canonical text. Rule sources: "TiCDC row data
-checksum verification based on Avro"; reference ``pingcap/tiflow: pkg/sink/codec/avro``.
+"""Avro, read: rows, their checksums, and the tables of a consumer. Rule sources: "TiCDC row data checksum verification
+based on Avro"; ``pingcap/tiflow: pkg/sink/codec/avro``.
 """
 
 from __future__ import annotations
@@ -85,9 +83,8 @@ def verify_checksum(
 ) -> int | None:
     """Check a decoded value against its checksum, and return the checksum; ``None`` if it has none.
 
-    ``schema``: the registered schema of the value, parsed or as text. ``time_zone``: the changefeed's, of TIMESTAMP
-    values. Raises :class:`~ticdc_emit.protocols.events.ChecksumMismatchError`, and
-    :class:`DecodeError` for a value or schema that TiCDC would not send.
+    ``schema``: the value's registered schema. ``time_zone``: the changefeed's. Raises
+    :class:`~ticdc_emit.protocols.events.ChecksumMismatchError`, and :class:`DecodeError` for what TiCDC would not send.
     """
     stated = None if value is None else value.get(_CHECKSUM)
     if value is None or stated in (None, "", "0"):
@@ -184,9 +181,7 @@ _PHYSICAL_BITS = 18
 
 
 class AvroMessage(NamedTuple):
-    """A row's record as it was read: ``fields`` of the value, with those of the TiDB extension and of row checksums,
-    its schema, and the schema of the key.
-    """
+    """A row's record: ``fields`` of the value, also of the TiDB extension and of checksums, and both schemas."""
 
     fields: Mapping[str, Any] | None
     schema: Mapping[str, Any] | None
@@ -194,8 +189,6 @@ class AvroMessage(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A schema of the registry, the schema that fastavro reads by, and the scales of its decimals."""
-
     schema: dict[str, Any]
     parsed: Schema
     scales: dict[str, int]
@@ -203,12 +196,10 @@ class _Known(NamedTuple):
 
 
 class AvroReader(EventReader):
-    """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text; ``zone``: the
-    changefeed's time zone.
+    """Reads the records of a topic. ``schemas``: schema texts by id; ``zone``: the changefeed's time zone.
 
-    Names of databases and tables are those of the schema, with ``_`` for characters that Avro names cannot have.
-    Without the TiDB extension, inserts and updates look alike: both are ``insert``. The ``message`` of a row's event is
-    an :class:`AvroMessage`.
+    Names are those of the schema, with ``_`` for characters that Avro names cannot have. Without the TiDB extension,
+    updates look like inserts: both are ``insert``. The ``message`` of a row's event is an :class:`AvroMessage`.
     """
 
     def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
@@ -219,9 +210,7 @@ class AvroReader(EventReader):
         self._virtual = per_object(avro_virtual)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record; an empty key or value counts as missing.
-
-        Raises :class:`DecodeError` for other bytes, for bytes that do not fit the schema they name, and
+        """Return the event of a record; an empty key or value counts as missing. Raises :class:`DecodeError`, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
         """
         if not key and value and value[:1] in (DDL, WATERMARK):

@@ -1,15 +1,9 @@
 """Avro, written: the schemas of a table's keys and values, rows after their headers, DDL and watermarks.
 
-In: the changes of one table version and the headers of its registered schemas (:class:`AvroRows`). Out: keys (the
-handle key's columns) and values, in the order of the schema, then the extension fields. The message of an update has
-only the after image; a delete has a key and a null value. With ``avro-include-before-value``, values end with the row
-before the change, which a delete has twice. Where a delete has a record of its key (``deleted_value``), the first row
-of a table version decides the schema of its values: all columns, or after a delete only those of the key, and then the
-values of inserts and updates have only these too. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
-pkg/sink/codec/avro/avro.go``.
-
-Releases differ (``config.switches.AvroSwitches``) in the columns of keys, the bytes of BIT, virtual columns, what a
-delete has, which schema is registered first and when, and which DEFAULT a schema shows or fails at.
+The message of an update has only the after image; a delete has a key and a null value. With
+``avro-include-before-value``, values end with the row before the change, which a delete has twice. With
+``deleted_value``, the first row of a table version decides the schema of its values: all columns, or after a delete
+only those of the key. Rule sources: semantics 2.1; ``pingcap/tiflow: pkg/sink/codec/avro/avro.go``.
 """
 
 from __future__ import annotations
@@ -212,11 +206,7 @@ def _record(
     before: str | None = None,
     suffix: str = "",
 ) -> str:
-    """Return a record's schema. ``before``: the schema of the previous row; ``suffix``: the end of its name.
-
-    Raises :class:`SchemaError`, and :class:`~ticdc_emit.errors.ReleaseDefectError` for a DEFAULT that TiCDC's library
-    misreads.
-    """
+    """Return a record's schema. ``before``: the schema of the previous row; ``suffix``: the end of its name."""
     if switches.null_text_default is not None:
         for column in columns:
             if column.nullable and _is_null_text(column, avro_type(column, options)):
@@ -290,8 +280,6 @@ class _Field(NamedTuple):
 
 @dataclass(frozen=True)
 class AvroRows(RowsWithHeaders):
-    """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
-
     options: CodecConfig
     switches: AvroSwitches
     names_records: ClassVar[bool] = False
@@ -364,11 +352,7 @@ class AvroRows(RowsWithHeaders):
         return tuple(_Field(c, kind, branches(c, kind, self.switches)) for c, kind in zip(columns, kinds, strict=True))
 
     def schemas(self, op: Op) -> Mapping[str, str]:
-        """Return the schema texts that messages of this kind refer to, by part, in the order of registration.
-
-        Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError` or
-        :class:`~ticdc_emit.errors.ReleaseDefectError`.
-        """
+        """Return the schema texts of messages by part, in order of registration; reading an invalid one raises."""
         texts: dict[str, Callable[[], str]] = {}
         if self._has_key:
             texts["key"] = lambda: key_schema(self.table, self.options, self.switches)
@@ -398,9 +382,7 @@ class AvroRows(RowsWithHeaders):
         return None
 
     def subject(self, topic: str, part: str) -> str:
-        """Return the subject under which the schema of a part is registered; without the topic's dots, which have a
-        meaning for connectors.
-        """
+        """Return the subject of a part; without the topic's dots, which have a meaning for connectors."""
         return f"{topic.replace('.', '_')}-{'key' if part == 'key' else 'value'}"
 
     def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> AvroRows:
@@ -417,11 +399,7 @@ class AvroRows(RowsWithHeaders):
         return _KEY_RECORD in self.headers
 
     def check(self, changes: Changes) -> None:
-        """Refuse accepted values that Avro cannot represent.
-
-        Raises :class:`InvalidValueError` for the ENUM value 0, and for a TIMESTAMP without a checksum;
-        :class:`~ticdc_emit.errors.ReleaseDefectError` for deletes.
-        """
+        """Refuse the ENUM value 0, a TIMESTAMP without a checksum, and deletes where TiCDC has a defect."""
         has_value = self._has_value(changes.op)
         if not has_value:
             self._refuse_deletes(changes)
@@ -461,11 +439,7 @@ class AvroRows(RowsWithHeaders):
         )
 
     def encode(self, changes: Changes) -> Encoded:
-        """Return one message per change.
-
-        Raises :class:`RegistryError` if one of their schemas is not registered, :class:`SharedSubjectError` for a
-        previous row in the schema of another table, and the errors of :meth:`check`.
-        """
+        """Return one message per change. Raises :class:`RegistryError`, :class:`SharedSubjectError`."""
         count, image = len(changes), changes.current
         pieces: dict[str, Sequence[Piece]] = {}  # key columns have no union, so their pieces serve the value too
 
@@ -564,8 +538,6 @@ def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
 
 @dataclass(frozen=True)
 class Avro:
-    """The codec (see ``changes.codec.Codec``)."""
-
     options: CodecConfig
     switches: AvroSwitches
     compressed_parts: tuple[str, ...] = ()

@@ -1,11 +1,9 @@
 """The schemas of TiCDC's Avro messages, which are flat records: their fields, and reading them.
 
-In: a schema text, as a registry has it. Out: the schema, the schema that fastavro reads by, the columns and the table
-that it describes. A message's schema is foreign input, and Avro schemas can refer to themselves, nest without limit and
-contain lists of zero-size items, so a few bytes can become gigabytes. TiCDC's have fields of plain types, each nullable
-or not, and with ``avro-include-before-value`` one more field: the row before the change, a record of the same kind or
-null. Any other schema is refused before a decoder sees it. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
-pkg/sink/codec/avro/avro.go`` (columnToAvroSchema, getAvroNamespace).
+A message's schema is foreign input, and Avro schemas can refer to themselves, nest without limit and contain lists of
+zero-size items, so a few bytes can become gigabytes. So any schema but TiCDC's is refused before a decoder sees it:
+fields of plain types, each nullable or not, and the row before the change. Rule sources: semantics 2.1;
+``pingcap/tiflow: pkg/sink/codec/avro/avro.go`` (columnToAvroSchema, getAvroNamespace).
 """
 
 from __future__ import annotations
@@ -66,9 +64,7 @@ def before_schema(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a schema that a decoder needs: names and plain types. Decimals are read as bytes
-    (:func:`decimals`).
-    """
+    """Return what a decoder needs: names and plain types. Decimals are read as bytes (:func:`decimals`)."""
     kinds = [
         plain_type(field["type"]) if (before := _before(field)) is None else ["null", plain_schema(before)]
         for field in schema["fields"]
@@ -119,9 +115,7 @@ def avro_virtual(table: TableInfo) -> frozenset[str]:
 
 
 def avro_convert(field: Mapping[str, Any]) -> Convert | None:
-    """Return a function that converts a field's values to canonical text. Raises :class:`DecodeError` for a field
-    without type.
-    """
+    """Return what makes canonical text of a field. Raises :class:`DecodeError` for a field without type."""
     kind = _kind(field)
     tidb_type = _tidb_type(field, kind)
     if tidb_type == "BIGINT UNSIGNED":
@@ -139,10 +133,7 @@ def avro_convert(field: Mapping[str, Any]) -> Convert | None:
 
 
 def avro_default(field: Mapping[str, Any]) -> str | None:
-    """Return the value of a new field in existing rows: its default as text, or its type's zero.
-
-    The schema has no default of a DECIMAL, and only the type of a NOT NULL column without one.
-    """
+    """Return a new field's text in existing rows: its default, or its type's zero where the schema has none."""
     kind = _kind(field)
     tidb_type = _tidb_type(field, kind)
     default = field.get("default")

@@ -1,10 +1,7 @@
-"""Canal-JSON, read.
+"""Canal-JSON, read. Rule source: "TiCDC Canal-JSON Protocol" (data types).
 
-In: a record. Out: its event, and images in canonical text.
-
-Every value is text, and most are canonical as they are. ENUM and SET are numbers, binary columns are one character per
-byte (ISO-8859-1). Without a table, the type comes from ``mysqlType``, which has labels only with
-``content-compatible``. Without labels the numbers stay. Rule source: "TiCDC Canal-JSON Protocol" (data types).
+Every value is text, most of it canonical. ENUM and SET are numbers, binary columns one character per byte (ISO-8859-1).
+Without a table, the type is that of ``mysqlType``, which has labels only with ``content-compatible``.
 """
 
 from __future__ import annotations
@@ -82,10 +79,8 @@ _TEXT_OR_NULL = frozenset({str, type(None)})
 
 
 class CanalJsonReader(RecordReader):
-    """Reads the records of a topic, and the rows of a storage sink's files. The ``message`` of an event has the members
-    of its JSON object.
-
-    ``terminator``: what ends each row of a file. Other options and errors: see :class:`RecordReader`.
+    """Reads the records of a topic, and the rows of a storage sink's files, each of which ends with ``terminator``. The
+    ``message`` of an event has the members of its JSON object. Other options and errors: see :class:`RecordReader`.
     """
 
     def __init__(self, compression: str = "none", *, terminator: str = "\r\n", **options: Any) -> None:
@@ -187,7 +182,6 @@ def _members(value: bytes) -> dict[str, Any]:
 
 
 def _image_in(members: Mapping[str, Any], name: str) -> dict[str, str | None] | None:
-    """Return the row in a list of one row; ``None`` if there is no list."""
     rows = members.get(name)
     if rows is None:
         return None

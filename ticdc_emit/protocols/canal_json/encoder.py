@@ -1,14 +1,8 @@
-"""Canal-JSON, written: one JSON object per row change, DDL or watermark.
+"""Canal-JSON, written: one JSON object per row change, DDL or watermark; keys are empty.
 
-In: the changes of one table version (:class:`CanalJsonRows`), DDL and watermarks (:class:`CanalJson`). Out: values;
-keys are empty. Rule sources: semantics 2.6; "TiCDC Canal-JSON Protocol"; ``pingcap/tiflow: pkg/sink/codec/canal`` and
-``pkg/sink/codec/internal/java.go`` (the Java types of ``sqlType``).
-
-The Java type of an unsigned integer depends on the row's value: a value beyond the signed type of the same size takes
-the next larger Java type. MEDIUMINT is never promoted, and NULL keeps the base type.
-
-Releases differ (``config.switches.CanalJsonSwitches``) in ``mysqlType`` without columns, in ``pkNames``, ``old`` and
-updates under column selectors, in what ``only-output-updated-columns`` compares, and in texts that read ``null``.
+An unsigned integer beyond the signed type of the same size has the next larger Java type (``sqlType``). MEDIUMINT is
+never promoted, and NULL keeps the base type. Rule sources: semantics 2.6; "TiCDC Canal-JSON Protocol";
+``pingcap/tiflow: pkg/sink/codec/canal`` and ``pkg/sink/codec/internal/java.go``.
 """
 
 from __future__ import annotations
@@ -98,8 +92,6 @@ def _quotes(column: Column) -> tuple[bytes, bytes]:
 
 @dataclass(frozen=True)
 class _Members:
-    """The columns of one kind of message, with every constant that depends only on them."""
-
     columns: tuple[Column, ...]
     whole: tuple[Column, ...]
     """The columns without column selectors."""
@@ -112,9 +104,7 @@ class _Members:
 
     @cached_property
     def before(self) -> Members:
-        """The object of ``old``: it may show the columns that are not selected, as constants before and after the
-        others.
-        """
+        """The object of ``old``: it may show columns that are not selected, as constants around the others."""
         if self.columns == self.whole or self.switches.unselected_before == "left-out":
             return self.object
         names, constant = [], b""
@@ -185,8 +175,6 @@ def _java_types(column: Column, values: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class CanalJsonRows:
-    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
-
     table: TableInfo
     options: CodecConfig
     switches: CanalJsonSwitches
@@ -226,11 +214,7 @@ class CanalJsonRows:
         )
 
     def check(self, changes: Changes) -> None:
-        """Refuse updates at which TiCDC crashes, and rows without a key in TiKV; every accepted value has a text.
-
-        Raises :class:`~ticdc_emit.errors.ColumnSelectorError`, :class:`~ticdc_emit.errors.SchemaError` for rows without
-        columns, and those of ``row_keys_of``.
-        """
+        """Refuse updates at which TiCDC crashes, rows without columns, and rows without a key in TiKV."""
         refuse_empty(self.table)
         if self._shows_row_keys:
             _ = changes.once(row_keys_of)  # kept for the messages
@@ -319,8 +303,6 @@ def _control(kind: str, names: tuple[str, str], ts: int, build_ts: int, sql: str
 
 @dataclass(frozen=True)
 class CanalJson:
-    """The codec (see ``changes.codec.Codec``)."""
-
     options: CodecConfig
     switches: CanalJsonSwitches
     compressed_parts: tuple[str, ...] = ("value",)

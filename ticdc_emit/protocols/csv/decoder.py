@@ -1,12 +1,8 @@
-"""CSV, read.
+"""CSV, read: the lines of one row change, or a whole file, with the changefeed's options.
 
-In: the lines of one row change, or a whole file, with the changefeed's options. Out: rows (:class:`CsvRow`) with their
-fields in the order of the columns, their events, and, with the table, images in canonical text.
-
-Lines name no columns, so only a table gives names and types to fields: an image is by the place of each field, from
-``"0"`` on. With a ``quote``, NULL is told from the same text by the quotes around the latter; without one, nothing
-tells them apart. Options with which lines cannot be told apart either are refused (:class:`CsvReader`). Two escapes
-that mean two things, such as ``\\n`` where ``n`` is the delimiter, are read as the delimiter.
+Lines name no columns, so without a table an image is by the place of each field, from ``"0"`` on. Quotes tell text from
+NULL; without a ``quote`` nothing does. Escapes that mean two things, such as a backslash and ``n`` where ``n`` is the
+delimiter, are read as the delimiter.
 """
 
 from __future__ import annotations
@@ -38,11 +34,7 @@ _BREAKS = {b"\\r": b"\r", b"\\n": b"\n", b"\\\\": b"\\"}
 
 
 class CsvRow(NamedTuple):
-    """One line. ``op``: ``insert``, ``update`` or ``delete``; ``values``: the fields of the columns, NULL is ``None``.
-
-    ``commit_ts``, ``is_update`` and ``handle`` are ``None`` where the changefeed does not show them. ``is_update``: the
-    line is one half of an update.
-    """
+    """One line. ``is_update``: it is one half of an update. What the changefeed does not show is ``None``."""
 
     schema: str
     table: str
@@ -57,9 +49,8 @@ class CsvReader(EventReader):
     """Reads the lines of a changefeed. A record is the line of a row, or the two lines of an update; the ``message`` of
     its event is the last :class:`CsvRow`.
 
-    Raises :class:`DecodeError` for options with which no reader can tell lines apart: an empty terminator, one that is
-    the delimiter or begins with the quote, and, without a quote, a terminator or delimiter that begins with a
-    backslash, as escapes do.
+    Raises :class:`DecodeError` for options with which lines cannot be told apart: an empty terminator, one that is the
+    delimiter or begins with the quote, and, without a quote, one of them that begins with a backslash.
     """
 
     def __init__(self, options: CodecConfig, switches: CsvSwitches = CsvSwitches()) -> None:
@@ -231,9 +222,7 @@ def _places(values: Sequence[bytes | None]) -> Fields:
 
 
 def named_fields(image: Image, table: TableInfo) -> Image | None:
-    """Return the fields of a line by the names of their columns; ``None`` if the table has more or fewer. An image that
-    has names is returned as it is.
-    """
+    """Return a line's fields by column, unless they have names; ``None`` if the table has more or fewer."""
     if not isinstance(image, Fields):
         return image
     columns = table.data_columns

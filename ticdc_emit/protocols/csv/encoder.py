@@ -1,12 +1,8 @@
 """CSV, written: one line per row change; with ``output-old-value`` an update is two.
 
-In: the changes of one table version (:class:`CsvRows`). Out: lines with their terminator, and the header of a file.
-There are neither keys nor DDL nor watermarks: the files of a storage sink have tables' schemas beside them. A line is
-operation, table, schema, then what the options add (commit_ts, whether it belongs to an update, the row's handle),
-then the columns in table order, without virtual ones. Texts are in quotes, numbers are not, NULL is as the option
-``null`` says. Rule source: ``pkg/sink/codec/csv`` of pingcap/tiflow and pingcap/ticdc.
-
-Releases differ (``config.switches.CsvSwitches``) in whether lines show handles.
+A line is operation, table, schema, then what the options add (commit_ts, whether it belongs to an update, the row's
+handle), then the columns without virtual ones. There are neither keys nor DDL nor watermarks. Rule source:
+``pkg/sink/codec/csv`` of pingcap/tiflow and pingcap/ticdc.
 """
 
 from __future__ import annotations
@@ -44,8 +40,6 @@ _OPERATIONS = {Op.INSERT: b"I", Op.UPDATE: b"U", Op.DELETE: b"D"}
 
 @dataclass(frozen=True)
 class CsvRows:
-    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
-
     table: TableInfo
     options: CodecConfig
     switches: CsvSwitches
@@ -72,11 +66,7 @@ class CsvRows:
         return (csv.delimiter.join(fields) + self.options.terminator).encode()
 
     def check(self, changes: Changes) -> None:
-        """Refuse rows without columns, rows whose handle is needed and not known, and ENUM values without a label.
-
-        Raises :class:`~ticdc_emit.errors.SchemaError` and the errors of ``changes.row_keys``;
-        :class:`~ticdc_emit.errors.InvalidValueError` for 0 in an ENUM, at which TiCDC fails.
-        """
+        """Refuse rows without columns or without a handle that is needed, and 0 in an ENUM, at which TiCDC fails."""
         refuse_empty(self.table)
         if self._shows_handles:
             _ = handle_texts(changes)
@@ -106,18 +96,15 @@ class CsvRows:
 
     @cached_property
     def _null(self) -> bytes:
-        """The field of a NULL, with the delimiter before it."""
         return self._delimiter + self.options.csv.null.encode()
 
     def _text(self, text: str) -> bytes:
         return field(text.encode(), self._delimiter, self._quote)
 
     def _texts(self, texts: pa.Array) -> pa.Array:
-        """Return texts as fields, each with the delimiter before it."""
         return text_fields(texts, self._delimiter, self._quote)
 
     def _fields(self, column: Column, values: pa.Array) -> pa.Array:
-        """Return the accepted values of a column as fields, each with the delimiter before it."""
         if pa.types.is_dictionary(values.type):
             return gathered(self._fields(column, values.dictionary), values.indices)
         if column.type in WHOLE_TYPES or column.type in FLOAT_TYPES:
@@ -150,8 +137,6 @@ class CsvRows:
 
 @dataclass(frozen=True)
 class Csv:
-    """The codec (see ``changes.codec.Codec``)."""
-
     options: CodecConfig
     switches: CsvSwitches
     compressed_parts: tuple[str, ...] = ()

@@ -1,11 +1,7 @@
-"""Debezium messages in JSON, read.
+"""Debezium messages in JSON, with or without a schema, read.
 
-In: key and value of a Kafka record, JSON with or without a schema. Out: its event, and images in canonical text. What
-Debezium's messages in Avro have too is in ``protocols.debezium_common.records``.
-
-A NULL in a column with a DEFAULT arrives as that default, a date that does not exist as NULL or 1970-01-01. The
-messages do not distinguish them. Rule sources: "TiCDC Debezium Protocol" (data types); reference ``pingcap/tiflow:
-pkg/sink/codec/debezium/codec.go`` (``writeDebeziumFieldValue``).
+A NULL in a column with a DEFAULT arrives as that default, a date that does not exist as NULL or 1970-01-01. Rule
+sources: "TiCDC Debezium Protocol" (data types); ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``.
 """
 
 from __future__ import annotations
@@ -54,11 +50,10 @@ _IMAGES = {"c": ("after",), "u": ("before", "after"), "d": ("before",)}
 
 
 class DebeziumReader(RecordReader):
-    """Reads the records of a topic, with and without schema. Without a schema and without a table, values stay as JSON
-    prints them. The ``message`` of an event is a :class:`DebeziumMessage`.
+    """Reads the records of a topic. With neither schema nor table, values stay as JSON prints them. The ``message`` of
+    an event is a :class:`DebeziumMessage`.
 
-    ``has_schema``: false with the changefeed's ``debezium-disable-schema``. ``has_key``: false for releases whose
-    messages have no keys (up to 8.3). ``zone``: the changefeed's time zone; ``binary``: its
+    ``has_schema``: false with ``debezium-disable-schema``. ``has_key``: false for releases up to 8.3. ``binary``: the
     ``debezium-binary-handling-mode``. Other options and errors: see :class:`RecordReader`.
     """
 

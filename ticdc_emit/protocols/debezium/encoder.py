@@ -1,12 +1,8 @@
 """Debezium in JSON, written: a key and a value per row change, DDL or watermark, with or without their schemas.
 
-In: the changes of one table version (:class:`DebeziumRows`), DDL and watermarks (:class:`Debezium`). Out: keys and
-values. Names of schemas are ``<cluster>.<database>.<table>.Envelope`` and others. Rule sources: protocol document
-"Payload", "Schema"; reference ``pingcap/tiflow: pkg/sink/codec/debezium`` (``codec.go``; ``helper.go``:
-getSchemaTopicName), ``pkg/sink/codec/common/helper.go`` (SanitizeName, SanitizeTopicName).
-
-Releases differ (``config.switches.DebeziumSwitches``) in keys and names, ``tidb_type``, the schema of ``source``,
-virtual columns, defaults and what replaces NULL, early dates and times, and the rows at which they fail.
+Names of schemas are ``<cluster>.<database>.<table>.Envelope`` and others. Rule sources: protocol document "Payload",
+"Schema"; ``pingcap/tiflow: pkg/sink/codec/debezium`` (``codec.go``; ``helper.go``: getSchemaTopicName),
+``pkg/sink/codec/common/helper.go`` (SanitizeName, SanitizeTopicName).
 """
 
 from __future__ import annotations
@@ -54,7 +50,6 @@ _NO_TOPIC_CHARACTER = re.compile(r"[^A-Za-z0-9_.]")
 
 
 def _message(payload: bytes, schema: bytes | None) -> bytes:
-    """Return a key or value: a payload, and its schema unless ``debezium-disable-schema`` is on."""
     return b'{"payload":%s}' % payload if schema is None else b'{"payload":%s,"schema":%s}' % (payload, schema)
 
 
@@ -176,7 +171,6 @@ _CHANGE_MEMBERS = tuple(map(_change_member, CHANGE_VALUE.members))
 
 
 def field_schemas(columns: Iterable[Column], settings: DebeziumSettings) -> list[bytes]:
-    """Return the schemas of columns."""
     schemas = (field_schema(column, settings) for column in columns)
     return [schema for schema in schemas if schema is not None]
 
@@ -212,8 +206,6 @@ _DEFAULT_USES = 3  # key, before, after
 
 @dataclass(frozen=True)
 class DebeziumRows:
-    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
-
     table: TableInfo
     settings: DebeziumSettings
     refuses_large: ClassVar[bool] = False
@@ -297,11 +289,7 @@ class DebeziumRows:
         )
 
     def check(self, changes: Changes) -> None:
-        """Refuse local times that do not exist, and NULL if the default that replaces it is not a value.
-
-        Raises :class:`~ticdc_emit.errors.InvalidValueError`, and :class:`~ticdc_emit.errors.ReleaseDefectError` for
-        rows at which the release fails.
-        """
+        """Refuse local times that do not exist, NULL without a default to show, and rows at which the release fails."""
         switches = self.settings.switches
         if switches.selected_rows is not None and self.table.data_columns != self.table.row_columns:
             raise switches.selected_rows.error(table=self.table.full_name)
@@ -365,8 +353,6 @@ class DebeziumRows:
 
 @dataclass(frozen=True)
 class Debezium:
-    """The codec (see ``changes.codec.Codec``)."""
-
     settings: DebeziumSettings
     compressed_parts: tuple[str, ...] = ("key", "value")
     refuses_large_schemas: bool = False
@@ -375,11 +361,7 @@ class Debezium:
         return DebeziumRows(table, self.settings)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
-        """Return the message of a DDL, ``None`` for the kinds that the protocol does not send, and in releases that
-        send only rows.
-
-        Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
-        """
+        """Return the message, ``None`` for what is not sent. Raises :class:`SchemaError` where TiCDC fails."""
         payloads = ddl_payloads(event, build_ts, self.settings.cluster_id) if self.settings.codec.sends_ddl else None
         if payloads is None:
             return None

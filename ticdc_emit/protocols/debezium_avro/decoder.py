@@ -1,9 +1,7 @@
-"""Debezium messages in Avro, read.
+"""Debezium messages in Avro, read by schemas of a registry.
 
-In: key and value of a Kafka record, and schema texts as a registry has them. Out: its event, and images in canonical
-text. A row's schema is an envelope with two images of
-one row and its source, or a flat key. It is foreign input and could nest without limit, so any other schema is refused
-before decoding. Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
+A schema is foreign input and could nest without limit, so any but an envelope with two images of one row and its
+source, or a flat key, is refused before decoding. Rule source: ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go``.
 """
 
 from __future__ import annotations
@@ -50,11 +48,7 @@ _CONNECT = {"int": "int32", "long": "int64"}
 
 @dataclass(frozen=True)
 class RowSchema:
-    """The content of a registered schema.
-
-    ``table``: namespace and name of the table, in Avro's form. ``names``: the column of each field. ``plain``: the
-    schema that a decoder reads by. ``scales``: the decimals' digits after the point, by field.
-    """
+    """The content of a registered schema: the table in Avro's form, the columns of fields, the scales of decimals."""
 
     table: str
     columns: tuple[DebeziumField, ...]
@@ -143,10 +137,7 @@ _NAMES = {
 
 
 def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, Any]] | None:
-    """Return the kind of a control message's schema, and the schema that a decoder reads by; ``None`` for a row's.
-
-    Raises :class:`DecodeError` for one with the right name and another shape.
-    """
+    """Return a control message's kind and its schema for a decoder; ``None`` for a row. Raises :class:`DecodeError`."""
     try:
         given = parsed(text.encode())
     except ValueError:
@@ -167,7 +158,6 @@ _RECORDS: Mapping[ControlSchema, Callable[[str, str], tuple[Record, Record]]] = 
 
 
 def _names_in(given: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the cluster's id and the database as a record or its first field, ``source``, names them."""
     try:
         space = given["fields"][0]["type"]["namespace"]
     except (LookupError, TypeError):
@@ -183,11 +173,10 @@ off.
 
 
 class DebeziumAvroReader(EventReader):
-    """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text; ``zone``: the
-    changefeed's time zone. The ``message`` of an event is a :class:`DebeziumMessage`.
+    """Reads the records of a topic. ``schemas``: schema texts by id; ``zone``: the changefeed's time zone.
 
-    Values are fastavro's: int, float, bool, text, ``bytes`` of binary data and of BIT (little-endian), ``Decimal``.
-    Dates and times are numbers in Debezium's units; TIMESTAMP is text in UTC.
+    The ``message`` of an event is a :class:`DebeziumMessage` with fastavro's values: BIT is little-endian ``bytes``,
+    dates and times are numbers in Debezium's units; TIMESTAMP is text in UTC.
     """
 
     def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
@@ -196,9 +185,7 @@ class DebeziumAvroReader(EventReader):
         self._converts: dict[tuple[int, int], tuple[object, object, dict[str, Convert]]] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record: a row change, or the DDL and watermarks of ``avro-enable-watermark``.
-
-        Raises :class:`DecodeError` for other bytes, for bytes that do not fit the schema they name, and
+        """Return a row's event, or that of ``avro-enable-watermark``. Raises :class:`DecodeError`, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
         """
         key_schema, handle = self._part("key", key)

@@ -1,13 +1,7 @@
-"""Debezium-Avro, written: rows, DDL and watermarks.
+"""Debezium-Avro, written: rows, DDL and watermarks, the same bytes in all releases of the new architecture.
 
-In: changes, events and the headers of the registered schemas. Out: keys (the handle key's columns) and values::
-
-    before after source op ts_ms
-
-Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage,
+Rule source: ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage,
 buildDebeziumAvroSourcePayload).
-
-Only releases of the new architecture have it, and all write the same bytes.
 """
 
 from __future__ import annotations
@@ -59,8 +53,6 @@ def _text(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class DebeziumAvroRows(RowsWithHeaders):
-    """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
-
     settings: DebeziumSettings
     refuses_large: ClassVar[bool] = False
     names_records: ClassVar[bool] = True
@@ -109,10 +101,7 @@ class DebeziumAvroRows(RowsWithHeaders):
         return _text(VERSION) + _text(CONNECTOR) + cluster, table + rest, cluster
 
     def schemas(self, op: Op) -> Mapping[str, str]:
-        """Return the schema texts that messages refer to, by part, in the order of registration.
-
-        Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
-        """
+        """Return the schema texts by part, in order of registration; reading an invalid one raises."""
         made: dict[str, Callable[[], str]] = {
             "key": lambda: schema_text(key_schema(self.table, self.settings)),
             "value": lambda: schema_text(value_schema(self.table, self.settings)),
@@ -128,11 +117,7 @@ class DebeziumAvroRows(RowsWithHeaders):
         return f"{topic}-{part}"
 
     def check(self, changes: Changes) -> None:
-        """Refuse a BIGINT UNSIGNED beyond ``long``, what means no moment in UTC, and NULL where the default shown in
-        its place is no value.
-
-        Raises :class:`~ticdc_emit.errors.InvalidValueError`.
-        """
+        """Refuse a BIGINT UNSIGNED beyond ``long``, what means no moment in UTC, and NULL without a default to show."""
         for image in images_of(changes, self.reads_old):
             for column in self._longs:
                 refuse_values(image, column, refuse_beyond_long)
@@ -144,10 +129,7 @@ class DebeziumAvroRows(RowsWithHeaders):
                     refuse_values(image, column, partial(self._value, column))
 
     def encode(self, changes: Changes) -> Encoded:
-        """Return key and value of each change.
-
-        Raises :class:`~ticdc_emit.errors.RegistryError` if one of their schemas is not registered.
-        """
+        """Return key and value of each change. Raises :class:`~ticdc_emit.errors.RegistryError`."""
         return self.framed(changes, *self.shown(changes))
 
     def shown(self, changes: Changes) -> tuple[list[Piece], list[Piece]]:
@@ -155,10 +137,7 @@ class DebeziumAvroRows(RowsWithHeaders):
         return self._key(changes.current), self._images(changes)
 
     def framed(self, changes: Changes, key: Sequence[Piece], value: Sequence[Piece]) -> Encoded:
-        """Return the messages with these contents.
-
-        Raises :class:`~ticdc_emit.errors.RegistryError` as :meth:`encode`.
-        """
+        """Return the messages with these contents. Raises :class:`~ticdc_emit.errors.RegistryError`."""
         count = len(changes)
         before, behind = self._around(changes.op)
         header = changes.constant_pieces(lambda encoder: encoder.header("value"))
@@ -206,8 +185,6 @@ _LIMIT = 1 << 63
 
 @dataclass(frozen=True)
 class _Schema:
-    """``subject``: the subject under which the ``text`` of the ``record`` is registered."""
-
     subject: str
     record: Mapping[str, Any]
     text: str
@@ -236,7 +213,6 @@ def _message(
 
 @cache
 def _control(cluster_id: str, database: str | None) -> tuple[_Schema, _Schema]:
-    """Return the schemas of key and value of a database's DDL, or of watermarks."""
     key, value = watermark_schemas(cluster_id) if database is None else ddl_schemas(cluster_id, database)
     return _Schema.of(key), _Schema.of(value)
 
@@ -257,8 +233,6 @@ def _encoded(kind: Any, value: Any) -> bytes:
 
 @dataclass(frozen=True)
 class DebeziumAvro:
-    """The codec (see ``changes.codec.RegisteredControls``)."""
-
     settings: DebeziumSettings
     headers: Mapping[str, bytes] = field(default_factory=dict)
     compressed_parts: tuple[str, ...] = ()
@@ -268,9 +242,7 @@ class DebeziumAvro:
         return DebeziumAvroRows(table, self.settings)
 
     def control_schemas(self, event: DdlEvent | None) -> Mapping[str, str]:
-        """Return the schema texts of a DDL or a watermark (``None``) by subject, in order of registration; none without
-        ``avro-enable-watermark`` and for kinds that are not sent.
-        """
+        """Return the schema texts of a DDL or a watermark (``None``) by subject; none for what is not sent."""
         if not self.settings.codec.avro_enable_watermark or (event is not None and not is_sent(event)):
             return {}
         cluster_id = self.settings.cluster_id
@@ -282,10 +254,7 @@ class DebeziumAvro:
         return replace(self, headers={**self.headers, **headers})
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
-        """Return the message of a DDL, ``None`` without ``avro-enable-watermark`` and for kinds that are not sent.
-
-        Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
-        """
+        """Return the message, ``None`` for what is not sent. Raises :class:`~ticdc_emit.errors.SchemaError`."""
         cluster_id = self.settings.cluster_id
         on = self.settings.codec.avro_enable_watermark
         payloads = ddl_payloads(event, build_ts, cluster_id) if on else None

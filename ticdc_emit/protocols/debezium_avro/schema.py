@@ -1,7 +1,6 @@
-"""The schemas of Debezium's messages in Avro: of rows, DDL and watermarks.
+"""The schemas of Debezium's messages in Avro: of rows, DDL and watermarks, to register and to compare.
 
-In: a table version, or the names of cluster and database. Out: records, as the encoder registers them and the decoder
-compares them. Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
+Rule source: ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
 """
 
 from __future__ import annotations
@@ -154,14 +153,12 @@ def _lengths(column: Column) -> tuple[int, int]:
 
 
 def ddl_schemas(cluster_id: str, database: str) -> tuple[Record, Record]:
-    """Return the schemas of a DDL's key and value."""
     source = _field("source", _source(f"{sanitize(cluster_id)}.{sanitize(database)}"))
     value = _struct(CHANGE_VALUE)
     return _struct(CHANGE_KEY), {**value, "fields": [source, *value["fields"]]}
 
 
 def watermark_schemas(cluster_id: str) -> tuple[Record, Record]:
-    """Return the schemas of a watermark's key and value."""
     space = f"{sanitize(cluster_id)}.watermark"
     fields = [_field("source", _source(space)), *map(_member, (OP, TS_MS, TRANSACTION))]
     return _record(space, "Key", []), {**_record(space, "Envelope", fields), "connect.version": 1}

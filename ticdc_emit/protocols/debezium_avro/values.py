@@ -1,7 +1,4 @@
-"""Values of Debezium's rows in Avro: the numbers or texts of each MySQL type, and their bytes.
-
-Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage).
-"""
+"""Values of Debezium's rows in Avro, and their bytes. Source: pingcap/ticdc ``pkg/sink/codec/debezium/avro.go``."""
 
 from __future__ import annotations
 
@@ -98,18 +95,12 @@ _NUMBERS_THAT_MAY_BE_TEXT = {MySQLType.NEWDECIMAL, MySQLType.LONGLONG}
 
 
 def can_fail(column: Column) -> bool:
-    """Return whether an accepted value may have no value here: a local time that does not exist, or a default that is
-    not a value.
-    """
+    """Return whether an accepted value may have no value here: a missing local time, or an unfit default."""
     return column.type is MySQLType.TIMESTAMP or (column.nullable and column.default is not None)
 
 
 def value_pieces(column: Column, values: pa.Array, settings: DebeziumSettings) -> list[Piece]:
-    """Return the pieces of a column's values.
-
-    Raises :class:`ValueRefused` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
-    default is not a value.
-    """
+    """Return the pieces of values. Raises :class:`ValueRefused` for missing local times and unfit defaults."""
     row = _TYPES[column.type]
     if column.type in _NUMBERS_THAT_MAY_BE_TEXT and connect_of(column, settings).type == "string":
         row = _NUMBER_AS_TEXT

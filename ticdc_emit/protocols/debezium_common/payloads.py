@@ -1,8 +1,7 @@
 """The common part of Debezium's messages: the ``source`` block, and the payloads of DDL and watermarks.
 
-In: a DDL event or a TSO. Out: JSON payloads, which Debezium-Avro encodes by their schemas. An element of
-``tableChanges`` describes a table after its statement by its stored columns, but some facts of a column are the
-statement's. Rule sources: protocol document "Payload"; semantics 2.4; reference ``pingcap/tiflow:
+An element of ``tableChanges`` shows the stored columns of a table after its statement, but some facts of a column are
+the statement's. Rule sources: protocol document "Payload"; semantics 2.4; ``pingcap/tiflow:
 pkg/sink/codec/debezium/codec.go`` (EncodeValue, EncodeDDLEvent, parseColumns, EncodeCheckpointEvent).
 """
 
@@ -48,11 +47,7 @@ _NOTHING = "<nil>"
 
 
 def redefined_columns(table: TableInfo, query: str) -> tuple[Column, ...]:
-    """Return the table's columns for the message of ``query``.
-
-    Raises :class:`SchemaError` for a statement that defines a column which the table lacks after it (TiCDC panics), and
-    :class:`~ticdc_emit.errors.DdlError` for one that cannot be parsed.
-    """
+    """Return the columns for ``query``. Raises :class:`SchemaError` for one the table then lacks (TiCDC panics)."""
     shown = {column.name: column for column in table.columns}
     for name, definition in _named(parse_ddl(query)):
         if name not in shown:
@@ -200,10 +195,7 @@ def _usual_length(column: Column) -> int:
 
 
 def table_change(event: DdlEvent, kind: str) -> bytes:
-    """Return the only element of ``tableChanges``; databases and truncations have none.
-
-    Raises :class:`SchemaError` for an event that lacks a table, and the errors of ``redefined_columns``.
-    """
+    """Return the only element of ``tableChanges``; databases and truncations have none. Raises :class:`SchemaError`."""
     if not event.table or event.action == "truncate table":
         return b""
     table: Json = None
@@ -263,10 +255,7 @@ def is_sent(event: DdlEvent) -> bool:
 
 
 def ddl_payloads(event: DdlEvent, build_ts: int, cluster_id: str) -> tuple[bytes, bytes] | None:
-    """Return key and value of a DDL, ``None`` if its kind is not sent; ``build_ts`` is the wall clock in ms.
-
-    Raises :class:`SchemaError` where TiCDC fails at the statement.
-    """
+    """Return key and value of a DDL, ``None`` if it is not sent; ``build_ts`` is ms. Raises :class:`SchemaError`."""
     kind = ACTIONS[event.action].debezium
     if not kind:
         return None

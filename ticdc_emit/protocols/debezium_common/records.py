@@ -1,9 +1,6 @@
-"""The content of Debezium messages, as far as JSON and Avro have it alike.
+"""The content of Debezium messages, as far as JSON and Avro have it alike; keys, images and schemas differ.
 
-In: the members of a payload as Python values, from ``protocols.debezium.decoder`` (JSON text) or
-``protocols.debezium_avro.decoder`` (Avro by a registered schema), and the fields of its schema. Out: rows, DDL and
-watermarks, the event of each, and the functions that convert a column's values to canonical text. The two decoders
-read keys, images and schemas, which differ.
+In: the members of a payload, and the fields of its schema. Out: events, and what makes canonical text of values.
 """
 
 from __future__ import annotations
@@ -26,9 +23,8 @@ from ticdc_emit.sql.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, ColumnF
 class DebeziumField:
     """A column in the schema of a row or key.
 
-    ``type`` is Kafka Connect's, ``semantic_type`` Debezium's name of its meaning (``io.debezium.time.Date``), or
-    ``None``. ``parameters``: the ``length`` of BIT, the ``allowed`` labels of ENUM and SET. ``default`` is as the
-    message has it: a number of days, base64, text ...; ``None`` for none.
+    ``type`` is Kafka Connect's, ``semantic_type`` Debezium's (``io.debezium.time.Date``). ``parameters``: the
+    ``length`` of BIT, the ``allowed`` labels. ``default``: as in the message (days, base64, text), or ``None``.
     """
 
     name: str
@@ -41,9 +37,7 @@ class DebeziumField:
 
 
 class DebeziumMessage(NamedTuple):
-    """A record as it was read: its payload and, of a row with schema, the columns of the key and of both images.
-    Virtual generated columns are in ``fields``, but in no row.
-    """
+    """A record: its payload and, of a row with schema, the columns of key and images, also virtual generated ones."""
 
     payload: Mapping[str, Any]
     key_fields: tuple[DebeziumField, ...] | None = None
@@ -56,9 +50,7 @@ _OPS: Mapping[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
 def row_event(
     message: DebeziumMessage, key: Mapping[str, Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> RowEvent:
-    """Return the event of a row. Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a missing member and for
-    one of another type.
-    """
+    """Return the event of a row. Raises :class:`~ticdc_emit.protocols.events.DecodeError`."""
     db, table, commit_ts, commit_ms = _source(message.payload)
     op = _OPS[message.payload["op"]]
     return RowEvent(db, table, op, commit_ts, before, after, key, commit_ms, message=message)
@@ -138,9 +130,7 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
 
 
 def debezium_column(field: DebeziumField) -> Column:
-    """Return a column from a message's schema. Fraction digits are those of Debezium's unit; UNSIGNED and binary types
-    are known only with ``enable-tidb-extension``.
-    """
+    """Return a schema's column; UNSIGNED and binary types are known only with ``enable-tidb-extension``."""
     known = field.tidb_type or ""
     kind, decimal = SEMANTIC_TYPES.get(field.semantic_type or "", (_PLAIN.get(field.type, MySQLType.UNSPECIFIED), 0))
     unsigned = known.endswith("unsigned") or " unsigned" in known

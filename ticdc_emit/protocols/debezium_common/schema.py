@@ -1,8 +1,7 @@
 """MySQL types as Kafka Connect types, and the structs of Debezium's DDL messages: what encoders and decoders both know.
 
-In: a column. Out: its Connect type, or the column of a message's field. The encoders of both formats print the structs,
-each in its own form; a decoder compares or reads them. Rule sources: protocol document "Data type mapping", "Schema";
-semantics 2.4; reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``.
+Rule sources: protocol document "Data type mapping", "Schema"; semantics 2.4; ``pingcap/tiflow:
+pkg/sink/codec/debezium/codec.go``.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ VERSION, CONNECTOR = "2.4.0.Final", "TiCDC"
 
 @dataclass(frozen=True)
 class DebeziumSettings:
-    """What a changefeed says to the encoders of both formats. ``cluster_id``: TiCDC's own, the first part of every
-    schema's name. ``zone``: the time zone of TIMESTAMP values.
-    """
+    """What a changefeed says to encoders. ``cluster_id``: TiCDC's; it begins schema names. ``zone``: of TIMESTAMP."""
 
     codec: CodecConfig = field(default_factory=CodecConfig)
     cluster_id: str = "default"

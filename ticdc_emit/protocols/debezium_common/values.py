@@ -1,8 +1,7 @@
-"""Values and defaults in Debezium's messages: one row for each MySQL type.
+"""Values and defaults in Debezium's messages, also those that replace NULL: one row for each MySQL type.
 
-In: a column and accepted values (``columnar.values``). Out: the content of each member, null for ``null``; the defaults
-that schemas show, and those that replace NULL. Rule sources: protocol document "Data type mapping"; semantics 2.4;
-reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (writeDebeziumFieldValue).
+Rule sources: protocol document "Data type mapping"; semantics 2.4; ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``
+(writeDebeziumFieldValue).
 """
 
 from __future__ import annotations
@@ -265,11 +264,7 @@ def around(column: Column, settings: DebeziumSettings) -> tuple[bytes, bytes]:
 
 
 def content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """Return the content of each value, null for ``null``; a default replaces NULL.
-
-    Raises :class:`ValueRefused` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
-    default is not a value.
-    """
+    """Return the content of values, defaults for NULL. Raises :class:`ValueRefused`, also for missing local times."""
     text = _row(column, settings).content(column, values, settings)
     if values.null_count == 0 or not replaces_null(column, settings.switches):
         return text
@@ -337,9 +332,8 @@ _READABLE_BYTES = 2  # length of a binary default; where longer ones are refused
 def null_value(column: Column, settings: DebeziumSettings) -> Value:
     """Return the value that replaces NULL in ``next``; ``None`` is NULL itself.
 
-    A BIT is a number, binary data ``bytes``, labels and text are text as it is stored, a DATETIME is ms or us, a
-    TIMESTAMP is text in UTC without the closing ``Z``. Raises :class:`ValueRefused` (of row 0) for a default that is
-    not a value of the column, such as an expression, and if TiCDC panics.
+    A BIT is a number, binary data ``bytes``, labels and text are as stored, a DATETIME ms or us, a TIMESTAMP text in
+    UTC without ``Z``. Raises :class:`ValueRefused` (of row 0) for a default that is not a value, and if TiCDC panics.
     """
     kind = column.type
     if column.default is None or not replaces_null(column, settings.switches):
@@ -385,10 +379,7 @@ def _moment(column: Column, zone: str) -> int | str | None:
 
 
 def null_content(column: Column, settings: DebeziumSettings) -> bytes | None:
-    """Return the replacement of NULL in a JSON message, without quotes; ``None`` is ``null``.
-
-    Raises the errors of :func:`null_value`.
-    """
+    """Return :func:`null_value` in JSON, without quotes; ``None`` is ``null``."""
     if not replaces_null(column, settings.switches):
         return None
     if settings.switches.null_default == "value":

@@ -1,8 +1,4 @@
-"""Open Protocol, read.
-
-In: a record. Out: the content of its frames, records of one row each, and their events with canonical text. A key
-begins with a version; each key and value has its length before it, 64 bits, big-endian.
-"""
+"""Open Protocol, read: keys begin with a version; each key and value has its length before it (64 bits, big-endian)."""
 
 from __future__ import annotations
 
@@ -135,11 +131,10 @@ _Described: TypeAlias = "list[tuple[str, Any, Any, Any]]"
 
 
 class OpenProtocolReader(RecordReader):
-    """Reads the records of a topic.
+    """Reads the records of a topic. Options and errors: see :class:`RecordReader`.
 
     The ``message`` of a row's event has its columns (:class:`OpenColumn`) by name, that of another event the members of
-    its key. An update without the row before it is an ``insert``, because nothing distinguishes them. Options and
-    errors: see :class:`RecordReader`.
+    its key. An update without the row before it is an ``insert``, because nothing distinguishes them.
     """
 
     def __init__(self, compression: str = "none", **options: Any) -> None:
@@ -149,10 +144,7 @@ class OpenProtocolReader(RecordReader):
         self._converts_by_type = per_object(_converts_by_type)
 
     def read_all(self, key: bytes | None, value: bytes | None) -> list[Event]:
-        """Return the content of a record: one statement or watermark, or its rows.
-
-        Raises :class:`DecodeError` for a record that is not a message of Open Protocol.
-        """
+        """Return the statement, the watermark or the rows of a record. Raises :class:`DecodeError`."""
         return [self._event_of(*content) for content in contents(key, value)]
 
     def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:

@@ -1,12 +1,7 @@
 """Open Protocol, written: a key and a value of JSON per row change, DDL or watermark, each after its length.
 
-In: the changes of one table version (:class:`OpenRows`), DDL and watermarks (:class:`OpenProtocol`). Out: keys and
-values without what a message has once; :class:`OpenPacking` joins up to ``max-batch-size`` rows to a message. Rule
-sources: "TiCDC Open Protocol"; ``pingcap/tiflow: pkg/sink/codec/open``.
-
-Releases differ (``config.switches.OpenSwitches``) in the JSON library, the order of columns, the members of keys
-(``rid``, ``ptn``, ``ohk``, empty names), the flags of columns, the fraction of TIME, and in what ``p`` shows
-of an update.
+:class:`OpenPacking` joins up to ``max-batch-size`` rows to a message. Rule sources: "TiCDC Open Protocol";
+``pingcap/tiflow: pkg/sink/codec/open``.
 """
 
 from __future__ import annotations
@@ -144,8 +139,6 @@ def _content(column: Column, values: pa.Array, *, writer: JsonWriter, switches: 
 
 
 class _Shown(NamedTuple):
-    """A member, the rows that show it, and its text in them."""
-
     name: bytes
     around: tuple[bytes, bytes]
     behind: bytes
@@ -184,10 +177,7 @@ def _changed(changes: Changes, members: Members, column: Column, switches: OpenS
 
 
 def _raw(changes: Changes, column: Column, text: pa.Array, rows: Mask) -> tuple[pa.Array, Mask]:
-    """Return what ``p`` shows of a changed column, and in which of these rows.
-
-    An empty value is ``null``. A BIT is compared with itself, so it is shown only if it was NULL.
-    """
+    """Return what ``p`` shows of a changed column, and where: ``null`` if empty, a BIT only if it was NULL."""
     before = changes.old.values(column)
     if column.type is MySQLType.BIT:
         nulls = null_mask(before)
@@ -219,8 +209,6 @@ _EMPTY = {
 
 
 class _MySQLFlag(IntFlag):
-    """MySQL's flags that are not in ``sql.types.ColumnFlag``."""
-
     UNIQUE_KEY = 4
     MULTIPLE_KEY = 8
     BINARY = 128
@@ -231,7 +219,6 @@ _MARKS = {Flag.UNIQUE_KEY: _MySQLFlag.UNIQUE_KEY, Flag.MULTIPLE_KEY: _MySQLFlag.
 
 
 def _mysql_flags(table: TableInfo, column: Column) -> int:
-    """Return a column's flags in TiDB."""
     flags = int(column.flags)
     for index in table.indexes:
         flags |= _MARKS.get(_of_first(index, column), 0)
@@ -247,7 +234,6 @@ _BINARY_TYPES = MOMENT_TYPES | DATE_TYPES | {MySQLType.DURATION, MySQLType.JSON,
 
 
 def _nulled(changes: Changes, column: Column, rows: Mask) -> Mask | None:
-    """Return the rows in which a changed column is NULL now, ``None`` if there are none."""
     nulls = null_mask(changes.current.values(column))
     if nulls is None or not (rows & nulls).any():
         return None
@@ -277,8 +263,6 @@ _KEY_BYTES = 256  # of a key, but for the names and a location
 
 @dataclass(frozen=True)
 class OpenRows:
-    """The row encoder of one table version (see ``changes.codec.ReducibleRows``)."""
-
     table: TableInfo
     options: CodecConfig
     switches: OpenSwitches
@@ -312,10 +296,7 @@ class OpenRows:
         return key[0] if self.table.pk_is_handle and not key[0].unsigned and key[0] in self.table.handle_key else None
 
     def check(self, changes: Changes) -> None:
-        """Refuse what would show no column, and what ``row_ids_of`` refuses.
-
-        Raises :class:`~ticdc_emit.errors.SchemaError` and the :class:`~ticdc_emit.errors.RowError` family.
-        """
+        """Refuse what would show no column, and what ``row_ids_of`` refuses."""
         refuse_empty(self.table)
         if changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns:
             self._refuse_keyless()
@@ -327,10 +308,7 @@ class OpenRows:
         return self._encoded(changes, self._handle_key if reduces else self._all, [])
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
-        """Return messages with the handle key's columns only, and where each whole message is stored, if it is.
-
-        Raises :class:`~ticdc_emit.errors.SchemaError` where these are none.
-        """
+        """Return messages with the handle key's columns, of which there must be one, and where the whole is stored."""
         self._refuse_keyless()
         marks: list[Fragment] = [b',"ohk":true']
         if locations is not None:
@@ -401,8 +379,6 @@ def name_members(schema: str, table: str, switches: OpenSwitches) -> bytes:
 
 @dataclass(frozen=True)
 class OpenProtocol:
-    """The codec (see ``changes.codec.PackingCodec``)."""
-
     options: CodecConfig
     switches: OpenSwitches
     packing: OpenPacking
@@ -420,7 +396,6 @@ class OpenProtocol:
         return ControlMessage(key_frame(key), frame(value), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
-        """Return the watermark message."""
         return ControlMessage(key_frame(b'{"ts":%d,"t":%d}' % (ts, Kind.WATERMARK)), frame(b""), ts)
 
 

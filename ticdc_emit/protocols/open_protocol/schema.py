@@ -1,7 +1,4 @@
-"""Open Protocol: what encoder and decoder both know of a message's frame, its kinds, and the flags of a column.
-
-A key is the version, then a frame for each row; a value is a frame for each row. Rule source: "TiCDC Open Protocol".
-"""
+"""Open Protocol's frame (a key is the version, then a frame for each row; a value only these), kinds and flags."""
 
 from __future__ import annotations
 
@@ -20,8 +17,6 @@ class Kind(IntEnum):
 
 
 class Flag(IntFlag):
-    """The flags of a column."""
-
     NONE = 0
     BINARY = 1
     HANDLE_KEY = 2

@@ -1,9 +1,8 @@
 """Simple, read: the events of records in both encodings, and the tables that they describe.
 
-In: a record. Out: its event, and images in canonical text. Values in Avro have no header: each is a ``Message`` of
-``simple_message.avsc``, a union of all record types; fastavro decodes. :class:`AvroMembers` removes the differences
-between the encodings: a table schema's database is ``schema``, a BIT's default is a number, numbers from 2^63 on are
-positive, members that are null are left out. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/simple/avro.go``.
+Values in Avro have no header: each is a ``Message`` of ``simple_message.avsc``. :class:`AvroMembers` removes the
+differences between the encodings: the database is ``schema``, a BIT's default is a number, numbers from 2^63 on are
+positive, null members are left out. Rule source: ``pingcap/tiflow: pkg/sink/codec/simple/avro.go``.
 """
 
 from __future__ import annotations
@@ -143,16 +142,13 @@ _T = TypeVar("_T")
 
 
 class SimpleReader(RecordReader):
-    """Reads the records of a topic. Rows do not contain their types: without a table, the schemas from DDL and
-    BOOTSTRAP messages are used.
+    """Reads the records of a topic. Without a table, types are those of DDL and BOOTSTRAP messages.
 
-    The ``message`` of an event has the members of its message: ``tableSchema`` and ``preTableSchema`` as ``TableInfo``,
-    ``checksum`` as :class:`SimpleChecksum`, the values of a TIMESTAMP as :class:`SimpleTimestamp`.
+    The ``message`` of an event has its members: ``tableSchema`` and ``preTableSchema`` as ``TableInfo``, ``checksum``
+    as :class:`SimpleChecksum`, TIMESTAMP values as :class:`SimpleTimestamp`.
 
-    ``encoding``: the changefeed's ``encoding-format``, ``json`` or ``avro``; ``zone``: its time zone;
-    ``handle_key_deletes``: its ``delete-only-output-handle-key-columns``. Other options and errors: see
-    :class:`RecordReader`; :class:`~ticdc_emit.errors.ConfigError` for another encoding, and
-    :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro for ``avro``.
+    ``encoding``: ``json``, or ``avro``, which needs fastavro; ``zone``: the changefeed's time zone;
+    ``handle_key_deletes``: its ``delete-only-output-handle-key-columns``. Otherwise as :class:`RecordReader`.
     """
 
     def __init__(
@@ -400,7 +396,6 @@ def _continuing(before: TableInfo, info: TableInfo) -> TableInfo:
 
 
 def _loses_rows(query: str) -> bool:
-    """Return whether the statement takes rows of a partition away: DROP, TRUNCATE or EXCHANGE PARTITION."""
     try:
         statement = parse_ddl(query)
     except SchemaError:

@@ -1,18 +1,12 @@
-"""Simple, written: one message per row change, DDL, BOOTSTRAP or watermark, in JSON or in Avro.
+"""Simple, written: one message per row change, DDL, BOOTSTRAP or watermark, in JSON or in Avro. Keys are empty.
 
-In: the changes of one table version (:class:`SimpleJsonRows`, :class:`SimpleAvroRows`), DDL, tables and watermarks
-(:class:`Simple`). Out: values; keys are empty. Rule sources: protocol document "DML Event"; semantics 2.2, 2.3, 3.3;
-Avro specification "Binary Encoding"; reference ``pingcap/tiflow: pkg/sink/codec/simple`` (``message.go``,
-``message.json``). Order of a JSON message's members::
+Rule sources: protocol document "DML Event"; semantics 2.2, 2.3, 3.3; Avro specification "Binary Encoding";
+``pingcap/tiflow: pkg/sink/codec/simple`` (``message.go``, ``message.json``). Order of a JSON message's members::
 
     version database table tableID type commitTs [startTs] buildTs schemaVersion [claimCheckLocation] [handleKeyOnly]
     [checksum] [data] [old]
 
-Every value in JSON is a string or null, a TIMESTAMP an object of two. ``data`` and ``old`` are Go maps, which print in
-bytewise order of the names. Numbers of branches and symbols in Avro are indexes in ``simple_message.avsc``.
-
-Releases differ (``config.switches.SimpleSwitches``) in the order of a schema's columns, which DDL have
-``preTableSchema``, the type of EXCHANGE PARTITION, floats in JSON, and in Avro BIT and the digits of TIMESTAMP.
+``data`` and ``old`` are Go maps, which print in bytewise order of the names.
 """
 
 from __future__ import annotations
@@ -86,10 +80,7 @@ def _json_content(column: Column, values: pa.Array, *, floats: Callable[[pa.Arra
 
 @dataclass(frozen=True)
 class _SimpleRows:
-    """The row encoder of one table version (see ``changes.codec.RowEncoder``).
-
-    ``location``: the changefeed's time zone, which every TIMESTAMP names.
-    """
+    """The row encoder of one table version. ``location``: the changefeed's time zone, which every TIMESTAMP names."""
 
     table: TableInfo
     options: CodecConfig
@@ -100,10 +91,7 @@ class _SimpleRows:
     reduces_by_any_option: ClassVar[bool] = True
 
     def check(self, changes: Changes) -> None:
-        """Refuse values without a checksum and starts that are no numbers. Every value has a text and a branch.
-
-        Raises :class:`~ticdc_emit.errors.InvalidValueError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
-        """
+        """Refuse values without a checksum and starts that are no numbers. Every value has a text and a branch."""
         if self.options.enable_row_checksum:
             _ = checksums_of(changes)  # kept for the messages
         if self.options.simple_include_start_ts:
@@ -111,8 +99,6 @@ class _SimpleRows:
 
 
 class SimpleJsonRows(_SimpleRows):
-    """Rows in JSON."""
-
     @cached_property
     def overhead(self) -> int:
         """Bytes besides the values: a column's name is in data and old."""
@@ -279,8 +265,6 @@ class Kind(IntEnum):
 
 
 class Branch(IntEnum):
-    """The branches of a column's value."""
-
     NULL = 0
     LONG = 1
     FLOAT = 2
@@ -307,7 +291,6 @@ def avro_string(text: str | bytes) -> bytes:
 
 
 def avro_flag(value: bool) -> bytes:
-    """Return a ``boolean``."""
     return b"\x01" if value else b"\x00"
 
 
@@ -323,8 +306,6 @@ _END_OF_MAP = avro_long(0)
 
 
 class SimpleAvroRows(_SimpleRows):
-    """Rows in Avro."""
-
     @cached_property
     def overhead(self) -> int:
         """Bytes besides the values: names, lengths and fixed widths, in data and old."""

@@ -1,8 +1,5 @@
-"""Tables and DDL in Simple's messages, as both encodings and their decoder know them.
-
-In: a table version, or the members of a message's schema. Out: what a message shows of the table, or the
-table that it describes. Rule sources: protocol document "DDL Event"; semantics 2.2; reference ``pingcap/tiflow:
-pkg/sink/codec/simple/message.go`` (newTableSchema).
+"""Tables and DDL in Simple's messages, as both encodings and their decoder know them. Rule sources: protocol document
+"DDL Event"; semantics 2.2; ``pingcap/tiflow: pkg/sink/codec/simple/message.go`` (newTableSchema).
 """
 
 from __future__ import annotations
@@ -131,6 +128,5 @@ def ddl_type(event: DdlEvent, switches: SimpleSwitches) -> str:
 
 
 def shown_pre_table(event: DdlEvent, switches: SimpleSwitches) -> TableInfo | None:
-    """Return the table for ``preTableSchema``."""
     everything = switches.pre_table_schema == "all" or event.action == _EXCHANGE_PARTITION
     return event.pre_table_info if everything else None

@@ -1,8 +1,5 @@
-"""Values of Simple's messages, as a reader gets them from either encoding.
-
-In: a column and a value (JSON: text, :class:`SimpleTimestamp`; Avro: numbers, text, bytes, :class:`SimpleTimestamp`).
-Out: canonical text, and the comparison of a row with its checksums. Rule sources: protocol document "DML
-Event"; semantics 3.3.
+"""Canonical text of Simple's values in either encoding, and the comparison of a row with its checksums. Rule sources:
+protocol document "DML Event"; semantics 3.3.
 """
 
 from __future__ import annotations
@@ -68,11 +65,7 @@ def simple_convert(column: Column, zone: str) -> Convert | None:
 
 
 def check_images(event: RowEvent, stated: SimpleChecksum, table: TableInfo) -> None:
-    """Compare both images of a row with the checksums in the message.
-
-    Raises :class:`~ticdc_emit.protocols.events.ChecksumMismatchError`, and :class:`DecodeError` for values that are not
-    of their columns.
-    """
+    """Compare both images with the message's checksums. Raises :class:`DecodeError`, also the one of a mismatch."""
     for image, expected in ((event.after, stated.current), (event.before, stated.previous)):
         if image is None or expected == 0:  # each half of a split update has no checksum: 0
             continue
