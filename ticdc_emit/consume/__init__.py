@@ -1,7 +1,4 @@
-"""What reads messages: the formats' readers, a reference consumer, what a stream of messages must obey.
-
-Nothing here imports an encoder or what encoders stand on, so an error of one is not repeated in the other.
-"""
+"""What reads messages. Nothing here imports what encoders stand on, so an error of one is not repeated in the other."""
 
 from __future__ import annotations
 

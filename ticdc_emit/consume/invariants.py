@@ -1,8 +1,6 @@
 """The invariants: rules that every stream of TiCDC's messages obeys, whatever the rows.
 
-In: messages that could be read (:class:`Seen`), those of one partition in their order, and at the end what is known of
-the topics (:class:`Stream`). Out: a :class:`Finding` for each message or partition that breaks a rule. A rule is a
-class here and a line of ``verify.INVARIANTS``. ``verify.Verifier`` reads each message once and shows it to all rules.
+A rule is a class here and a line of ``verify.INVARIANTS``; :class:`Stream` is what is known of the topics at the end.
 """
 
 from __future__ import annotations
@@ -40,10 +38,8 @@ def row_key(event: RowEvent, names: tuple[str, ...]) -> tuple[tuple[str, Any], .
 
 @dataclass(frozen=True)
 class Finding:
-    """One message, or one partition (``offset`` is ``None``), that breaks an invariant.
-
-    ``table``: ``schema.table``; ``key``: the row's handle key as text (``id=1``). Both are empty if unknown.
-    ``stored_at``: in the folder of a storage sink, the file and the number of the row in it (``PATH@3``).
+    """One message, or one partition (``offset`` is ``None``), that breaks an invariant. ``key``: the row's handle key
+    as text (``id=1``), "" if unknown. ``stored_at``: a storage sink's file and the row's number (``PATH@3``).
     """
 
     invariant: str
@@ -69,10 +65,9 @@ class Finding:
 class Seen:
     """A message that could be read. Do not change it.
 
-    ``key``: names and wire values of a row's handle key; ``None`` if it is unknown or the table has none. ``number``:
-    the number of the key in its partition, 0 without one. ``commit``: TSO, or physical ms if messages have only that.
-    ``content``: a hash of the message without the parts that TiCDC makes new each time. ``first``: whether this
-    partition has not had the message before. ``stored_at``: as :class:`Finding` has it.
+    ``key``: names and wire values of the handle key, if known; ``number``: the key's in its partition, or 0.
+    ``commit``: TSO, or physical ms if messages have only that. ``content``: a hash without what TiCDC makes new each
+    time. ``first``: whether this partition has not had the message before.
     """
 
     message: Message
@@ -91,7 +86,6 @@ class Seen:
 
     @property
     def target(self) -> Target:
-        """Topic and partition."""
         return self.message.topic, self.message.partition
 
     @property
@@ -106,11 +100,9 @@ class Seen:
 
     @property
     def row(self) -> RowEvent | None:
-        """The event, if it is a row's."""
         return self.event if isinstance(self.event, RowEvent) else None
 
     def finding(self, invariant: str, text: str) -> Finding:
-        """Return a finding at this message."""
         offset = self.message.offset
         return Finding(invariant, text, *self.target, offset, self.table, self.key_text, self.stored_at)
 
@@ -148,7 +140,6 @@ class Stream:
     firsts: dict[Target, int] = field(default_factory=dict)
 
     def targets(self, topic: str) -> Iterator[Target]:
-        """All partitions of a topic."""
         return ((topic, number) for number in range(self.partitions.get(topic, 0)))
 
     def begins(self, target: Target) -> bool:
@@ -202,10 +193,7 @@ class KeyColumns(Invariant):
 
 
 class ClaimChecks(Invariant):
-    """The object that a message names exists, and has the whole message.
-
-    ``claims``: returns an object's bytes by its location.
-    """
+    """The object that a message names exists, and has the whole message. ``claims``: returns it by its location."""
 
     name = "claim-check"
 
@@ -284,10 +272,8 @@ class Duplicates(Invariant):
 
 
 class Watermarks(Invariant):
-    """A watermark is not lower than the previous one, unless it is a repetition. Nothing new at or below it comes after
-    it.
-
-    If a topic has watermarks, each of its partitions has them.
+    """A watermark is not lower than the previous one, unless it is a repetition; nothing new at or below it follows. If
+    a topic has watermarks, each of its partitions has them.
     """
 
     name = "watermark"
@@ -330,9 +316,8 @@ _Version = tuple[str, str, int]
 class SchemaFirst(Invariant):
     """Simple: DDL or BOOTSTRAP has shown a table's version before the first row of it.
 
-    With ``send-bootstrap-to-all-partition`` this holds in every partition, else somewhere in the topic. For a table
-    that moved to this topic by RENAME TABLE, the statement in the previous topic counts. Not checked if a partition's
-    first messages are missing.
+    With ``send-bootstrap-to-all-partition`` this holds in every partition, else somewhere in the topic, or in the
+    previous topic of a renamed table. Not checked if a partition's first messages are missing.
     """
 
     name = "schema-first"

@@ -1,8 +1,6 @@
 """The reader of a changefeed's messages, and a guess at the protocol of messages that it cannot read.
 
-In: a configuration, or a record. Out: the :class:`EventReader` of the protocol; or the protocol's name in options, to
-distinguish a wrong protocol from damaged messages, and nothing if that is not clear (a tombstone, a compressed value).
-Only the package of the protocol that is needed is imported.
+The guess distinguishes a wrong protocol from damaged messages. Only the package of the protocol in use is imported.
 """
 
 from __future__ import annotations
@@ -32,12 +30,10 @@ def reader_for(
 ) -> EventReader:
     """Return the reader of a changefeed's messages.
 
-    ``schemas``: Avro schema texts by id; default: the changefeed's own registry. ``claims``: a function that returns
-    the object of a message's ``claimCheckLocation``; without it, an event has only the handle key, and the location of
-    the rest. ``max_decompressed_bytes``: the limit of a key or value.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for a protocol without a reader, for Avro without schemas, and
-    :class:`~ticdc_emit.errors.MissingDependencyError` if decoding needs a missing package.
+    ``schemas``: Avro schema texts by id; default: the changefeed's registry. ``claims``: returns the object of a
+    ``claimCheckLocation``; without it, an event has only the handle key and the location. Raises
+    :class:`~ticdc_emit.errors.ConfigError` for a protocol without a reader, for Avro without schemas, and
+    :class:`~ticdc_emit.errors.MissingDependencyError`.
     """
     protocol = config.codec.protocol
     if not protocol.spec.is_written:
@@ -64,10 +60,7 @@ _Read = Callable[[bytes | None, bytes | None], object]
 
 @cache
 def _recognizers() -> dict[str, list[_Read]]:
-    """Return what reads a message or raises :class:`DecodeError`, by the form that it reads.
-
-    Frames come first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro.
-    """
+    """Return what reads each form: frames first, as they may look like schema ids; then ids, before Simple in Avro."""
     from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader
     from ticdc_emit.protocols.debezium.decoder import DebeziumReader
     from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader

@@ -1,9 +1,8 @@
-"""A reference consumer. In: messages of all topics and partitions of a changefeed. Out: tables.
+"""A reference consumer: makes tables of messages of all topics and partitions of a changefeed.
 
-It does what a correct consumer of TiCDC's messages must: it holds rows and DDL until the watermarks of all partitions
-have passed them and applies them by commit_ts, so neither redelivery nor the order between partitions matters. Where a
-configuration sends no watermarks (Canal-JSON and Debezium without TiDB extension, Avro) it applies messages as they
-arrive, and a row does not overwrite one of a later commit. docs/consumer.md lists what no consumer can know.
+It holds rows and DDL until the watermarks of all partitions have passed them and applies them by commit_ts, so neither
+redelivery nor the order between partitions matters. Without watermarks (Canal-JSON and Debezium without TiDB extension,
+Avro) it applies messages as they arrive, and a row does not overwrite one of a later commit.
 """
 
 from __future__ import annotations
@@ -30,13 +29,11 @@ from ticdc_emit.tso import LOGICAL_BITS
 class ReferenceConsumer:
     """Folds messages into tables.
 
-    ``config``: the changefeed that sends, or its sink URI. ``catalog``: the tables of the consumer's database before
-    the first message, as a :class:`Catalog` (it is copied) or DDL text; DDL messages change it. Simple needs none,
-    because its messages show the tables. ``partitions``: the partition count of each topic by name, or one for every
-    topic. With a mapping, rows wait for all its partitions from the beginning. ``schemas``: Avro schema texts by id;
-    default: the changefeed's registry. ``claims``: a function that returns the object of a message's
-    ``claimCheckLocation``; default: the changefeed's storage. ``lookup``: a function that returns the whole row, in
-    canonical text, of an event with the handle key only.
+    ``config``: the changefeed that sends, or its sink URI. ``catalog``: the tables before the first message, as a
+    :class:`Catalog` (it is copied) or DDL text; Simple needs none. ``partitions``: the partition count of each topic by
+    name, for all of which rows then wait, or one for every topic. ``schemas``: Avro schema texts by id; default: the
+    changefeed's registry. ``claims``: returns the object of a ``claimCheckLocation``; default: the changefeed's
+    storage. ``lookup``: returns the whole row, in canonical text, of an event with the handle key only.
 
     ``duplicates``: the number of repeated rows, DDL and watermarks. ``skipped``: the number of tombstones, and of rows
     of tables or columns that no DDL has shown. ``watermarks``: the highest of each (topic, partition), a TSO.
@@ -80,8 +77,7 @@ class ReferenceConsumer:
     def tables(self) -> dict[TableName, dict[RowKey, Row]]:
         """The tables by (schema, table). Each maps handle keys (their texts in table order) to rows in canonical text.
 
-        In a table without a handle key, the key is the texts of all columns, and the number of the row among equal
-        ones.
+        Without a handle key, the key is the texts of all columns, and the number of the row among equal ones.
         """
         return self._tables.rows()
 
@@ -99,10 +95,9 @@ class ReferenceConsumer:
     def take(self, message: Message) -> None:
         """Take the next message of its partition.
 
-        Raises :class:`DecodeError` for a message that cannot be read or applied, and for a partition that the topic
-        does not have. With integrity checks on, raises :class:`~ticdc_emit.protocols.events.ChecksumMismatchError` for
-        a row that differs from its checksum. Raises :class:`~ticdc_emit.errors.SchemaError` for DDL that does not fit
-        the tables.
+        Raises :class:`DecodeError` for a message that cannot be read or applied,
+        :class:`~ticdc_emit.protocols.events.ChecksumMismatchError` with integrity checks on, and
+        :class:`~ticdc_emit.errors.SchemaError` for DDL that does not fit the tables.
         """
         target = message.topic, message.partition
         if target not in self._known_partitions:
@@ -236,10 +231,7 @@ def _partitions_of(partitions: Mapping[str, int]) -> set[Target]:
 
 
 def _commit_of(event: RowEvent | DdlEvent) -> int | None:
-    """Return the TSO of a commit; if only its millisecond is known, a TSO of that millisecond.
-
-    A row counts as the last of its millisecond, so it comes after a DDL in the same one.
-    """
+    """Return a commit's TSO, or one of its millisecond: the last for a row, which so comes after a DDL in the same."""
     if event.commit_ts is not None or event.commit_ms is None:
         return event.commit_ts
     first = event.commit_ms << LOGICAL_BITS

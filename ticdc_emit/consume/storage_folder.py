@@ -1,29 +1,22 @@
 """The folder of a storage sink, read as TiCDC's own storage consumer reads it.
 
-In: a folder (``storage.folder``) and the changefeed's configuration. Out: what is in its files, as messages, in an
-order in which a consumer can apply them: by version; of one version the schema files first, then by partition, date,
-table and number (:class:`FolderReader`). The topic of a message is the folder of its table, its key the place in the
-folder:
+Its files come as messages, by version; of one version schema files first, then by partition, date, table and number.
+The topic of a message is the folder of its table, its key the place in the folder:
 
 - ``…/CDC00000000000000000001.csv@3``: the fourth row of a file;
 - ``…/meta/schema_VERSION_CHECKSUM.json``: a schema file: a statement or, without one, a table's columns;
 - ``metadata``: the checkpoint, after what was there when it was read;
 - the path of another file: one that cannot be read from there on.
 
-Events are made of them in ``stored_events.py``, so the reference consumer, ``tail`` and the invariants take such
-messages like any others.
+Index files say which files with rows there are. What is newer than the checkpoint, and a file that an index names too
+early, is left for later. Source: ``cmd/storage-consumer`` of pingcap/tiflow and pingcap/ticdc, ``CompareDMLPathKey`` of
+pingcap/ticdc's ``pkg/cloudstorage/path_key.go``.
 
-Index files say which files with rows there are. What is newer than the checkpoint is left for later; a file that an
-index names and that is not there yet, too. Schema files whose checksum is not that in their name are refused. Source:
-``cmd/storage-consumer`` of pingcap/tiflow and pingcap/ticdc, ``CompareDMLPathKey`` of pingcap/ticdc's
-``pkg/cloudstorage/path_key.go``.
+:func:`folder_findings` checks the files as a whole, also what is newer than the checkpoint:
 
-:func:`folder_findings` checks the files as a whole, also what is newer than the checkpoint. What is in a file is
-checked when it is read (``invariants.py``).
-
-- ``file-numbers``: an index file names the newest file with rows beside it, and all numbers below it exist. TiCDC
-  counts from 1 in each folder. Older releases write the index first, so while a changefeed writes, or after a crash,
-  an index may name a file that does not exist; newer ones write it last, so a file may be newer than its index.
+- ``file-numbers``: an index file names the newest file with rows beside it, and all numbers from 1 to it exist. Older
+  releases write the index first, so while a changefeed writes, or after a crash, an index may name a file that does not
+  exist; newer ones write it last, so a file may be newer than its index.
 - ``schema-files``: a folder with rows has the schema file of its version, without which CSV has no columns.
 """
 
@@ -67,22 +60,17 @@ class IndexFile:
 
     @classmethod
     def parse(cls, path: str, tables: Container[str] = ()) -> IndexFile | None:
-        """Return what a path says; ``None`` if it is not that of an index file. ``tables``: as in
-        :meth:`RowsFolder.parse`.
-        """
+        """Return what an index file's path says, or ``None``. ``tables``: as in :meth:`RowsFolder.parse`."""
         found = _INDEX.fullmatch(path)
         rows = None if found is None else RowsFolder.parse(found["folder"], tables)
         return None if found is None or rows is None else cls(path, rows, found["dispatcher"] or "")
 
     @cached_property
     def folder(self) -> str:
-        """The folder of the rows."""
         return self.path.rpartition("/meta/")[0]
 
     def newest(self, content: bytes, extension: str) -> tuple[FileNames, int]:
-        """Return how the files are named, and the number of the newest one. Raises
-        :class:`~ticdc_emit.errors.DeliveryError` for a content that names no such file.
-        """
+        """Return the form of names and the newest number. Raises :class:`~ticdc_emit.errors.DeliveryError`."""
         name = content.decode(errors="replace").removesuffix("\n")
         digits = _DIGITS.search(name)
         names = FileNames(extension, len(digits[1]) if digits else 0, self.dispatcher)
@@ -99,7 +87,6 @@ class _Place:
     index: IndexFile | None = None
 
     def order(self, *, dated: bool) -> tuple[int, int, str, int, list[str], str]:
-        """Return what TiCDC sorts by: version, partition, date, table."""
         if self.index is None:
             return self.version, _SCHEMA_FILE, "", 0, self.table.split("/"), self.path
         is_id = "/" not in self.table and self.table.isdecimal()
@@ -119,9 +106,7 @@ class _File:
 
 @dataclass
 class _Progress:
-    """What was read. ``numbers``: the newest number by index file; ``files``: schema files and unreadable ones, with
-    their contents where these may change; ``offsets``: the number of messages by topic.
-    """
+    """What was read: the newest number by index file; other files, with contents that may change; messages by topic."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -131,8 +116,7 @@ class _Progress:
 class FolderReader:
     """Reads a storage sink's folder, and later what was added. A file that was read once is not read again.
 
-    ``waiting``: how many schema and index files were left at the last reading, because their versions are newer than
-    the checkpoint.
+    ``waiting``: how many schema and index files are left, because their versions are newer than the checkpoint.
     """
 
     def __init__(self, config: ChangefeedConfig, folder: Folder, reader: EventReader, *, skips_missing: bool) -> None:
@@ -147,10 +131,8 @@ class FolderReader:
 
     @classmethod
     def of(cls, config: ChangefeedConfig, folder: Folder | None = None, *, skips_missing: bool = False) -> FolderReader:
-        """Return the reader of a changefeed's files. ``folder``: where they are; default: the one in its sink URI.
-        ``skips_missing``: read on after a file that is missing, for a reader that looks at what is there.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for a sink URI that is not one of a storage sink.
+        """Return the reader of a changefeed's files. ``folder``: where they are; default: as in its sink URI.
+        ``skips_missing``: read on after a file that is missing. Raises :class:`~ticdc_emit.errors.ConfigError`.
         """
         if config.storage is None:
             raise ConfigError(
@@ -160,17 +142,14 @@ class FolderReader:
         return cls(config, where, reader_for(config), skips_missing=skips_missing)
 
     def checkpoint(self) -> int | None:
-        """Return the TSO up to which every change is in files; ``None`` before the first one is written.
-
-        Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a file that is not a checkpoint, and
-        :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
+        """Return the TSO up to which every change is in files, ``None`` before the first one is written. Raises
+        :class:`~ticdc_emit.protocols.events.DecodeError`, :class:`~ticdc_emit.errors.DeliveryError`.
         """
         metadata = self._metadata()
         return checkpoint_of(metadata) if metadata else None
 
     def read(self, *, newest: int | None = None) -> Iterator[Message]:
-        """Yield what was not read before. ``newest``: at most so many rows and statements of each table, the last ones;
-        older ones count as read.
+        """Yield what was not read before. ``newest``: at most so many rows and statements of each table, the last ones.
 
         A damaged file comes as a message that cannot be read, after its whole rows. Raises
         :class:`~ticdc_emit.errors.DeliveryError` where the storage fails, and for a missing file below the newest one.
@@ -285,10 +264,7 @@ _MOST_NAMED = 3
 
 
 def folder_findings(config: ChangefeedConfig, folder: Folder) -> Iterator[Finding]:
-    """Yield what is wrong with the files of a changefeed's folder. An index file that names no file is left to readers.
-
-    Raises :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
-    """
+    """Yield what is wrong with the files of a folder as a whole. Raises :class:`~ticdc_emit.errors.DeliveryError`."""
     extension = EXTENSIONS[config.codec.protocol.value]
     paths = sorted(folder.files(""))
     versions = {(table_folder(path), schema.version) for path in paths if (schema := SchemaFile.parse(path))}

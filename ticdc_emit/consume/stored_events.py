@@ -1,8 +1,4 @@
-"""Events of the messages of a storage sink's folder: rows are the protocol's, schema files and the checkpoint are here.
-
-In: messages as ``storage_folder.py`` makes them of files. Out: events. The fields of CSV are named by the schema file
-of their folder.
-"""
+"""Events of a storage sink's messages: rows are the protocol's, schema files and the checkpoint are read here."""
 
 from __future__ import annotations
 
@@ -39,9 +35,7 @@ _MOST_BELOW_TABLE = 3
 
 
 class RowsFolder(NamedTuple):
-    """A folder of rows. ``table``: the folder of the table; ``inner``: those of partition and date below the version,
-    with a slash before each.
-    """
+    """A folder of rows: that of its table, the version, and those of partition and date, each after a slash."""
 
     table: str
     version: int
@@ -49,11 +43,7 @@ class RowsFolder(NamedTuple):
 
     @classmethod
     def parse(cls, path: str, tables: Container[str]) -> RowsFolder | None:
-        """Return what a path says; ``None`` if it has no version.
-
-        ``tables``: the folders of tables that have schema files. Below another folder a version is only found if it is
-        a TSO of our days.
-        """
+        """Return what a path says; ``None`` without a version, which is a TSO of our days below other ``tables``."""
         names = path.split("/")
         for below in range(1, min(_MOST_BELOW_TABLE, len(names) - 1) + 1):
             table, version = "/".join(names[:-below]), names[-below]
@@ -63,10 +53,7 @@ class RowsFolder(NamedTuple):
         return None if found is None else cls(found["table"], int(found["version"]), found["inner"])
 
     def partition_and_date(self, *, dated: bool) -> tuple[int, str]:
-        """Return the id of the partition, 0 without one, and the date, "" without one.
-
-        ``dated``: whether the changefeed has folders of dates.
-        """
+        """Return the id of the partition, 0 without one, and the date, "" if folders are not ``dated``."""
         names = self.inner.split("/")[1:]
         date = names.pop() if dated and names else ""
         return int(names[0]) if names and names[0].isdecimal() else 0, date
@@ -78,9 +65,7 @@ def checkpoint_of(metadata: bytes) -> int:
 
 
 class StoredEvents(EventReader):
-    """A reader of the messages of a :class:`~ticdc_emit.consume.storage_folder.FolderReader`, and of those that the
-    pipeline sends to a storage sink: rows are the protocol's, which ``rows`` reads.
-    """
+    """A reader of a storage sink's messages, before and after they are files: ``rows`` reads rows."""
 
     def __init__(self, rows: EventReader, protocol: Protocol) -> None:
         self._rows = rows

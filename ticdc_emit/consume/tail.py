@@ -1,8 +1,4 @@
-"""The content of a topic, one line per row, statement or watermark, for people and for programs that filter.
-
-In: messages and the changefeed that sent them. Out: the selected :class:`TailLine` records. Values are in canonical
-text as far as the message alone defines their types (docs/consumer.md).
-"""
+"""The content of a topic, one line per row, statement or watermark, for people and for programs that filter."""
 
 from __future__ import annotations
 
@@ -41,11 +37,10 @@ _ABSENT = object()
 class TailLine:
     """The content of one message, or of one row in it. ``op``: one of :data:`OPERATIONS`.
 
-    ``time_ms``: the physical time of the commit, ``None`` if the message does not have it, like ``commit_ts`` (TSO).
-    ``key``: the handle key. ``old`` and ``new``: for an update the changed columns, if the message has both images;
-    else all columns outside the key. ``text``: a statement, or why the message cannot be read. ``stored_at``: in the
-    folder of a storage sink, the file and the number of the row in it (``PATH@3``); ``topic`` is then the folder of the
-    table, and ``offset`` counts what was read of it.
+    ``time_ms``: the physical time of the commit; ``commit_ts``: a TSO. ``old`` and ``new``: for an update the changed
+    columns, if the message has both images; else all columns outside the handle ``key``. ``text``: a statement, or why
+    the message cannot be read. ``stored_at``: in a storage sink, the file and the number of the row in it (``PATH@3``);
+    ``topic`` is then the folder of the table, and ``offset`` counts what was read of it.
     """
 
     topic: str
@@ -99,13 +94,11 @@ class TailLine:
 class Tail:
     """Makes lines of messages.
 
-    ``tables``: patterns of ``schema.table`` with ``*`` and ``?``, ``ops``: some of :data:`OPERATIONS`; empty: all. A
-    pattern leaves out watermarks and messages that cannot be read. ``schemas``: Avro schema texts by id; default: the
-    changefeed's registry. ``claims``: a function that returns the object of a ``claimCheckLocation``; without it, a
-    line shows the handle key and the location of the rest. ``earlier``: for Simple, a function that returns messages
-    from before the first line; it is called once, for the first row whose table no message has shown.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown operation, or a protocol without a reader.
+    ``tables``: patterns of ``schema.table`` with ``*`` and ``?``, which leave out watermarks and unreadable messages;
+    ``ops``: some of :data:`OPERATIONS`; empty: all. ``schemas``: Avro schema texts by id; default: the changefeed's
+    registry. ``claims``: returns the object of a ``claimCheckLocation``; without it, a line shows key and location.
+    ``earlier``: for Simple, returns messages from before the first line, once a row's table is unknown. Raises
+    :class:`~ticdc_emit.errors.ConfigError`.
     """
 
     def __init__(

@@ -1,8 +1,4 @@
-"""A stream of messages against every invariant.
-
-In: messages, those of one partition in their order, and the changefeed that sent them. Out: findings. It remembers a
-hash of every row, so memory grows with the stream (about 400 bytes a row).
-"""
+"""A stream of messages against every invariant. Memory grows with the stream: a hash of every row, about 400 bytes."""
 
 from __future__ import annotations
 
@@ -55,11 +51,9 @@ INVARIANTS: Mapping[str, str] = {
 class Verifier:
     """Checks messages one by one; ``finish()`` returns the findings.
 
-    ``config``: the changefeed that sent them, or its sink URI; Avro checksums need its time zone. ``schemas``: Avro
-    schema texts by id; default: the changefeed's registry. ``claims``: a function that returns the object of a
-    ``claimCheckLocation``; ``None``: stored objects are not checked. ``most``: how many findings of one invariant are
-    kept. ``watch``: called with each message and each row or control message in it, ``None`` if it cannot be read.
-
+    ``config``: the changefeed, or its sink URI. ``schemas``: Avro schema texts by id; default: the changefeed's
+    registry. ``claims``: returns the object of a ``claimCheckLocation``; ``None``: objects are not checked. ``most``:
+    how many findings of one invariant are kept. ``watch``: called with each message and each event in it, or ``None``.
     ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: the number
     of findings by invariant.
     """
@@ -87,10 +81,7 @@ class Verifier:
         self.found: Counter[str] = Counter()
 
     def see(self, message: Message) -> None:
-        """Take the next message of its partition.
-
-        Raises :class:`DecodeError` if a schema registry does not answer.
-        """
+        """Take the next message of its partition. Raises :class:`DecodeError` if a schema registry does not answer."""
         self._stream.firsts.setdefault(message[:2], message.offset)
         known = self._stream.partitions.get(message.topic, self._least)
         self._stream.partitions[message.topic] = max(known, message.partition + 1)
@@ -104,10 +95,8 @@ class Verifier:
             self._part(message, key, value)
 
     def finish(self, partitions: Mapping[str, int] | int | None = None) -> list[Finding]:
-        """Return all findings by topic, partition and offset. No message may follow.
-
-        ``partitions``: the partition count of each topic by name, or one for all; a partition with messages counts
-        in any case. Default: the partitions with messages, at least the changefeed's ``partition-num``.
+        """Return all findings by topic, partition and offset. ``partitions``: the partition count of each topic by
+        name, or one for all; default: those with messages, which always count, and the changefeed's ``partition-num``.
         """
         if isinstance(partitions, int):
             partitions = dict.fromkeys(self._stream.partitions, partitions)
@@ -197,9 +186,7 @@ def verify(
     claims: Callable[[str], bytes] | None = None,
     partitions: Mapping[str, int] | int | None = None,
 ) -> list[Finding]:
-    """Check messages against every invariant and return the findings, if any. The arguments are those of
-    :class:`Verifier`.
-    """
+    """Check messages against every invariant and return the findings. Arguments: as of :class:`Verifier`."""
     verifier = Verifier(config, schemas=schemas, claims=claims)
     for message in messages:
         verifier.see(message)
