@@ -1,8 +1,4 @@
-"""Schema registries. In: a subject and a schema text. Out: an id and the header of messages.
-
-:mod:`~ticdc_emit.registry.base` is the interface for the rest of the library. The clients are imported when they are
-first used, and httpx, tenacity and boto3 when one is made.
-"""
+"""Schema registries. Clients are imported when first used, and httpx, tenacity and boto3 when one is made."""
 
 from __future__ import annotations
 

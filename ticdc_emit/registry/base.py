@@ -1,8 +1,4 @@
-"""The interface of schema registries, and a registry in this process.
-
-In: a subject and a schema text. Out: a :class:`~ticdc_emit.registry.headers.RegisteredSchema`. :func:`registry_for`
-makes the client that a changefeed's configuration names; :class:`SubjectCache` asks it once per version of a table.
-"""
+"""The interface of schema registries, and one in this process; :class:`SubjectCache` asks once per table version."""
 
 from __future__ import annotations
 
@@ -22,10 +18,8 @@ class SchemaRegistry(Protocol):
     """A registry of Avro schemas."""
 
     def register(self, subject: str, schema: str) -> RegisteredSchema:
-        """Register a schema text under a subject; registering the same text again gives the same id.
-
-        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` if the registry refuses it, else the
-        :class:`~ticdc_emit.errors.RegistryError` family.
+        """Register a schema text; the same text gives the same id again. Raises
+        :class:`~ticdc_emit.errors.IncompatibleSchemaError`, else :class:`~ticdc_emit.errors.RegistryError`.
         """
         ...
 
@@ -35,10 +29,8 @@ class SchemaRegistry(Protocol):
 
 
 def registry_for(config: ChangefeedConfig, tls: RegistryTls | None = None) -> SchemaRegistry:
-    """Return a client of the registry; nothing is sent yet, and the caller closes it. ``tls`` is for an https URL.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` if the changefeed has no registry or an option is wrong, and
-    :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``avro`` or ``glue``.
+    """Return a client of the registry; nothing is sent yet, and the caller closes it. Raises
+    :class:`~ticdc_emit.errors.ConfigError`, and :class:`~ticdc_emit.errors.MissingDependencyError` without the extra.
     """
     # clients are imported here, because ssl and they take longer to load than an encoder without a registry should wait
     codec = config.codec
@@ -77,10 +69,8 @@ class SubjectCache:
         self._entries: dict[str, _Entry] = {}
 
     def header(self, subject: str, version: int, schema: str, *, named: bool = True) -> bytes:
-        """Return the header of messages of ``schema``; ``version`` is the TSO of the table's version.
-
-        ``named``: every message names the records inside its schema. Raises what :meth:`SchemaRegistry.register`
-        raises, and :class:`~ticdc_emit.errors.SharedSubjectError`.
+        """Return the header of messages of a schema and its table's ``version`` (TSO). ``named``: they name its
+        records. Raises what :meth:`SchemaRegistry.register` raises, and :class:`~ticdc_emit.errors.SharedSubjectError`.
         """
         known = self._entries.get(subject)
         if known is not None and known.version == version:
@@ -137,10 +127,9 @@ class SchemaPost:
 
 
 class MemoryRegistry:
-    """A registry in this process: for tests, conformance runs, and encoding without a server.
+    """A registry in this process: for tests, and encoding without a server. Compatibility is not checked.
 
-    Ids begin at 1, one per distinct schema text, whatever its subject, as in real registries. Compatibility is not
-    checked. ``posts``: every registration in order. ``reject``: a schema that contains this text is refused with 409.
+    Ids begin at 1, one per distinct schema text. ``posts``: every registration. ``reject``: refuse this text with 409.
     """
 
     def __init__(self, reject: str | None = None) -> None:

@@ -1,13 +1,9 @@
 """A registry with Confluent's HTTP API: Confluent, Apicurio (``…/apis/ccompat/v7``), Karapace, Redpanda ...
 
-In: subject and schema text. Out: the id that the registry answers. The requests are TiCDC's own
-(:func:`registration_request`). confluent-kafka's client is not used, because it adds ``schemaType``, ``normalize`` and
-headers.
-
-Source of the rules: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``. One of them is relaxed here.
-TiCDC starts with a GET of the URL whose answer must be ``{}``, like Confluent's. Apicurio answers with an HTML page, so
-TiCDC itself would refuse it. Here any other answer leads to a second request, ``GET /schemas/types``. If its answer is
-neither a list nor an error in Confluent's form, the server is not a registry.
+The requests are TiCDC's own: confluent-kafka's client adds ``schemaType``, ``normalize`` and headers. Source of the
+rules: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``. One is relaxed here: TiCDC refuses a server
+(Apicurio) that does not answer a GET of the URL with ``{}``. Here ``GET /schemas/types`` follows, and its answer must
+be a list or an error in Confluent's form.
 """
 
 from __future__ import annotations
@@ -47,9 +43,7 @@ _STRING_OR_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 
 @dataclass(frozen=True)
 class RegistrationRequest:
-    """A POST. ``path`` is escaped and follows the registry's URL; ``headers`` are those that HTTP itself does not
-    require.
-    """
+    """A POST. ``path`` is escaped and follows the registry's URL; ``headers``: what HTTP itself does not require."""
 
     path: str
     headers: Mapping[str, str]
@@ -57,10 +51,7 @@ class RegistrationRequest:
 
 
 def registration_request(subject: str, schema: str) -> RegistrationRequest:
-    """Return the request that registers a schema text under a subject.
-
-    Raises :class:`~ticdc_emit.errors.SchemaError` if the text is not JSON.
-    """
+    """Return the POST of a schema text. Raises :class:`~ticdc_emit.errors.SchemaError` if it is not JSON."""
     try:
         text = compact_json(schema)
     except ValueError as error:
@@ -73,9 +64,7 @@ def registration_request(subject: str, schema: str) -> RegistrationRequest:
 
 
 def compact_json(text: str) -> str:
-    """Return a JSON text without the white space between its tokens and otherwise unchanged; raise ``ValueError`` if it
-    is not JSON.
-    """
+    """Return a JSON text without white space between its tokens. Raises ``ValueError`` if it is not JSON."""
     try:
         json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -102,12 +91,9 @@ class ConfluentRegistry:
     ) -> None:
         """``url``: ``http[s]://[user:password@]host[:port][/path]``, user and password percent-encoded.
 
-        ``timeout_s`` applies to a whole request, from connecting to the last byte of the answer. After network errors
-        and 5xx, a request is tried up to ``attempts`` times. The first wait is ``backoff_s`` seconds; each next one is
-        twice as long, up to 30 seconds. Nothing is sent before the first :meth:`register`.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for a bad URL or TLS file, and
-        :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``avro``.
+        ``timeout_s`` applies to a whole request. After network errors and 5xx, a request is tried up to ``attempts``
+        times. The first wait is ``backoff_s`` seconds; each next one is twice as long, up to 30 seconds. Raises
+        :class:`~ticdc_emit.errors.ConfigError`, :class:`~ticdc_emit.errors.MissingDependencyError`.
         """
         address = RegistryAddress.parse(url.reveal() if isinstance(url, Secret) else url)
         self._shown = address.shown
@@ -118,11 +104,9 @@ class ConfluentRegistry:
         return f"ConfluentRegistry({self._shown!r})"
 
     def register(self, subject: str, schema: str) -> RegisteredSchema:
-        """Register a schema text under a subject; the same text gives the same id again.
-
-        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` if the registry answers 409,
-        :class:`~ticdc_emit.errors.RegistryUnreachableError` after the last attempt, else
-        :class:`~ticdc_emit.errors.RegistryError` (``status``) for any answer without an id.
+        """Register a schema text; the same text gives the same id again. Raises
+        :class:`~ticdc_emit.errors.IncompatibleSchemaError` (409), :class:`~ticdc_emit.errors.RegistryUnreachableError`,
+        else :class:`~ticdc_emit.errors.RegistryError` (``status``).
         """
         request = registration_request(subject, schema)
         if not self._probed:

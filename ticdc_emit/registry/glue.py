@@ -1,10 +1,8 @@
-"""The AWS Glue Schema Registry.
+"""The AWS Glue Schema Registry. Source: ``pingcap/tiflow: pkg/sink/codec/avro/glue_schema_registry.go``.
 
-In: subject (the schema's name there) and schema text, sent as it is. Out: a SchemaVersionId. Source of the requests:
-``pingcap/tiflow: pkg/sink/codec/avro/glue_schema_registry.go``: GetRegistry once, then GetSchemaVersion (latest) by
-name and RegisterSchemaVersion, or CreateSchema (AVRO, compatibility NONE) where there is no such schema. TiCDC uses the
-id at once. Glue checks compatibility after its answer, so this client polls a PENDING version until it is AVAILABLE or
-refused. No message may refer to a version that never becomes available.
+GetRegistry once, then GetSchemaVersion (latest) by name and RegisterSchemaVersion, or CreateSchema (AVRO, compatibility
+NONE). TiCDC uses the id at once; but Glue checks compatibility after its answer, so this client polls a PENDING version
+until it is AVAILABLE or refused. No message may refer to a version that never becomes available.
 """
 
 from __future__ import annotations
@@ -38,11 +36,8 @@ class GlueRegistry:
         client: Any = None,
     ) -> None:
         """``attempts`` and ``timeout_s`` apply to each request (boto3's standard retries). A PENDING version is polled
-        up to ``attempts`` times, first after ``backoff_s`` seconds, then after twice as long each time, up to 5
-        seconds. ``client``: the caller's boto3 Glue client, instead of one made from the configuration. Nothing is sent
-        yet.
-
-        Raises :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``glue``.
+        up to ``attempts`` times, first after ``backoff_s`` seconds, then after twice as long each time, up to 5.
+        ``client``: the caller's boto3 client. Raises :class:`~ticdc_emit.errors.MissingDependencyError`.
         """
         self._name = config.registry_name
         self._region = config.region
@@ -56,11 +51,9 @@ class GlueRegistry:
         return f"GlueRegistry({self._name!r}, region={self._region!r})"
 
     def register(self, subject: str, schema: str) -> RegisteredSchema:
-        """Register a schema text as a version of the schema ``subject``; the same text gives the same id again.
-
-        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` if Glue refuses the version,
-        :class:`~ticdc_emit.errors.RegistryUnreachableError` without an answer, else
-        :class:`~ticdc_emit.errors.RegistryError` (``code``: AWS's).
+        """Register a version of the schema ``subject``; the same text gives the same id again. Raises
+        :class:`~ticdc_emit.errors.IncompatibleSchemaError`, :class:`~ticdc_emit.errors.RegistryUnreachableError`, else
+        :class:`~ticdc_emit.errors.RegistryError` (``code``).
         """
         if not self._probed:
             self._call(subject, self._client.get_registry, RegistryId={"RegistryName": self._name})
@@ -172,10 +165,7 @@ class GlueRegistry:
             ) from None
 
     def _clean(self, text: object) -> str:
-        """Return AWS's message, printable and without credentials.
-
-        For a wrong signature it repeats everything that was signed.
-        """
+        """Return AWS's message without credentials: for a wrong signature it repeats everything that was signed."""
         return printable(hide(str(text), (secret.reveal() for secret in self._credentials if secret is not None)))
 
 

@@ -1,7 +1,5 @@
-"""A schema as registered: its id, and the first bytes of every message that has it, in one of two forms.
-
-Rule source: ``pkg/sink/codec/avro/confluent_schema_registry.go`` and ``glue_schema_registry.go`` (getMsgHeader) of
-pingcap/tiflow.
+"""A schema as registered: its id, and the first bytes of its messages. Rule source: pingcap/tiflow
+``pkg/sink/codec/avro`` (getMsgHeader of both registries).
 """
 
 from __future__ import annotations

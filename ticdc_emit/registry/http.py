@@ -1,8 +1,6 @@
 """One bounded HTTP exchange with a registry: its address, its TLS files, requests with retries.
 
-In: ``http[s]://[user:password@]host[:port][/path]`` as in ``schema-registry`` of a sink URI, user and password
-percent-encoded, and requests. Out: answers of at most 16 MiB within a time limit, or an error that shows no login. The
-proxies and CAs are those that Go would use.
+Answers have at most 16 MiB, and errors show no login. The proxies and CAs are those that Go would use.
 """
 
 from __future__ import annotations
@@ -102,9 +100,7 @@ class RegistryAddress:
         return Secret(token), Secret((password or user).decode("utf-8", "surrogateescape"))
 
     def without_secrets(self, text: str) -> str:
-        """Return a foreign text, such as a registry's answer, printable and without the credentials that it may
-        repeat.
-        """
+        """Return a foreign text, printable and without the credentials that it may repeat."""
         return printable(hide(text, (secret.reveal() for secret in self.secrets)))
 
 
@@ -127,10 +123,8 @@ class ExchangeError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """A server's answer. ``method`` is that of the last request, because a redirect may turn a POST into a GET.
-
-    ``wait_s``: how long to wait before another attempt, if it says so. The content is not printed, because it may
-    repeat the login.
+    """A server's answer; its content is not printed, because it may repeat the login. ``method``: of the last request,
+    as a redirect may turn a POST into a GET. ``wait_s``: how long to wait before another attempt, if it says so.
     """
 
     status: int
@@ -164,10 +158,7 @@ class Exchange:
         proxies: bool = False,
         keep_alive: bool = True,
     ) -> None:
-        """``timeout_s``: for a whole exchange, from connecting to the last byte. ``proxies``: whether to use the
-        proxies of the environment. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without httpx, and
-        :class:`~ticdc_emit.errors.ConfigError` for an invalid host.
-        """
+        """``timeout_s``: for a whole exchange. ``proxies``: whether to use the environment's."""
         with importing("a schema registry needs httpx", extra="avro"):
             import httpx
         self._address = address
@@ -187,13 +178,10 @@ class Exchange:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
     def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None) -> Answer:
-        """Send a request; ``path`` is escaped and follows the address. Raises :class:`ExchangeError`, which shows no
-        login.
-        """
+        """Send a request; ``path`` is escaped. Raises :class:`ExchangeError`, which shows no login."""
         import httpx
 
         with self._lock, _Deadline(self._timeout_s, self._kept) as deadline:
@@ -248,8 +236,8 @@ class Exchange:
 
 
 class _Deadline:
-    """Cuts the connection of an exchange that takes too long. A client's own timeouts apply to each read, and a server
-    that sends a byte per second never exceeds them. ``kept``: the stream that an earlier exchange left open.
+    """Cuts the connection of an exchange that takes too long. A client's own timeouts apply to each read, which a
+    server that sends a byte per second never exceeds. ``kept``: the stream that an earlier exchange left open.
     """
 
     def __init__(self, seconds: float, kept: Any) -> None:
@@ -275,7 +263,6 @@ class _Deadline:
             self._lines.clear()
 
     def trace(self, event: str, details: Mapping[str, Any]) -> None:
-        """Watch a new connection, before TLS begins on it."""
         if event.endswith(".connect_tcp.complete"):
             self._watch(details["return_value"])
 
@@ -343,8 +330,7 @@ def _is_refusal_of_tls(error: BaseException | None) -> bool:
 @dataclass(frozen=True)
 class RegistryTls:
     """PEM files: ``ca`` holds the only authorities to trust, ``cert`` (chain) and ``key`` (unencrypted) the client's.
-
-    ``cert`` and ``key`` go together; the key may also be in the file of the certificate.
+    The key may also be in the file of the certificate.
     """
 
     ca: _PathLike | None = None
@@ -409,17 +395,12 @@ class RegistryTransport:
         self._exchange = _exchange(address, tls, timeout_s)
 
     def close(self) -> None:
-        """Close the connection."""
         self._exchange.close()
 
     def ask(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, *, subject: str
     ) -> Answer:
-        """Send a request; ``path`` is escaped already and follows the address, ``subject`` is for errors.
-
-        Raises :class:`~ticdc_emit.errors.RegistryUnreachableError` after the last attempt, and
-        :class:`~ticdc_emit.errors.RegistryError` for an error that another attempt cannot fix.
-        """
+        """Send a request; ``path`` is escaped, ``subject`` is for errors, all of them :class:`RegistryError`."""
         from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
         backoff = wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S)
