@@ -54,7 +54,6 @@ def zigzag(numbers: npt.NDArray[np.int64], valid: Mask | None = None) -> Words:
 
 
 def zigzag_bytes(number: int) -> bytes:
-    """Return the varint of one number."""
     if 0 <= number < len(_SMALL):
         return _SMALL[number]
     rest = (number << 1) ^ (number >> 63)
@@ -128,7 +127,6 @@ class Union:
 
     @property
     def lead(self) -> bytes:
-        """The bytes before the value's own bytes."""
         return bytes([self.value]) + self.first
 
 
@@ -168,7 +166,6 @@ def _of_one(content: bytes | None, union: Union | None) -> list[Piece]:
 
 
 def sized_bytes(content: bytes) -> bytes:
-    """Return ``string``/``bytes`` as they are encoded."""
     return zigzag_bytes(len(content)) + content
 
 
@@ -188,19 +185,16 @@ def _wrapped(number: int) -> int:
 
 
 def float_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
-    """Return ``float``/``double`` values of ``float32``/``float64``."""
     size = values.type.bit_width // 8
     valid = valid_mask(values)
     return branched([PackedField(fixed_values(values, f"<u{size}"), size)], union, valid)
 
 
 def flag_pieces(values: Mask) -> list[Piece]:
-    """Return ``boolean`` values."""
     return [PackedField(values.view(np.uint8), 1)]
 
 
 def bit_flag_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
-    """Return BIT(1) values as ``boolean``."""
     valid = valid_mask(values)
     flags = (fixed_values(values, np.uint64) != 0).view(np.uint8)
     return branched([PackedField(flags, 1)], union, valid)

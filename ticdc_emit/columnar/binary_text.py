@@ -49,7 +49,6 @@ def url_safe_base64_text(data: pa.Array) -> pa.Array:
 
 
 def base64_text(data: pa.Array) -> pa.Array:
-    """Return standard base64 with padding."""
     if len(data) <= FEW:
         few = [None if item is None else base64.b64encode(item) for item in data.to_pylist()]
         return pa.array(few, pa.binary()).view(pa.string())

@@ -69,7 +69,6 @@ def to_number(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def is_binary_like(kind: pa.DataType) -> bool:
-    """Return True for every Arrow type of byte strings."""
     tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
     return any(test(kind) for test in tests) or bool(kind == pa.binary_view())
 
@@ -165,7 +164,6 @@ def from_bytes(
 
 
 def from_element(element: bytes | bytearray) -> pa.Array:
-    """Build a binary array of one element."""
     return pa.Array.from_buffers(_BINARY, 1, [None, pa.py_buffer(_PAIR.pack(0, len(element))), pa.py_buffer(element)])
 
 

@@ -1,6 +1,5 @@
-"""Compression of messages one by one, as ``large-message-handle-compression`` does it: ``snappy`` is the raw block
-format, ``lz4`` the frame format with a checksum of the content. Source: ``pingcap/tiflow:
-pkg/compression/compress.go``.
+"""Compression of messages one by one: ``snappy`` is the raw block format, ``lz4`` the frame format with a checksum of
+the content. Rule source: ``pingcap/tiflow: pkg/compression/compress.go``.
 """
 
 from __future__ import annotations

@@ -64,7 +64,6 @@ def escaped_content(texts: pa.Array, delimiter: bytes) -> pa.Array:
 
 
 def escaped(text: bytes, delimiter: bytes) -> bytes:
-    """Return one text as :func:`escaped_content` does."""
     written = written_delimiter(delimiter)
     return _special(delimiter).sub(lambda found: _LINE_BREAKS.get(found[0], written), text)
 

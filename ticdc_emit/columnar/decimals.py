@@ -24,7 +24,6 @@ _FIXED_SCALE = 6  # up to this scale no decimal but zero is below 1e-6
 
 
 def decimal_type(column: Column) -> pa.DataType:
-    """Return the Arrow type that holds the column exactly."""
     precision = column.flen if column.flen > 0 else 10
     scale = column.fraction_digits
     return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)

@@ -74,7 +74,7 @@ def _escape_valid(raw: bytes, writer: JsonWriter) -> bytes:
 
 
 def first_invalid_utf8(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> int | None:
-    """Return the first element that is not UTF-8 on its own; one may end inside a code point that the next ends."""
+    """Return the first element that is not UTF-8 on its own, which a buffer that is valid as a whole may have."""
     raw = data.tobytes()
     if raw.isascii():
         return None

@@ -168,9 +168,7 @@ def _refuse_inexact(numbers: Numbers, bad: Mask, exact_type: str, otherwise: str
 
 
 def number_text(values: pa.Array, *, exponent_digits: int = 2) -> pa.Array:
-    """Return json-iterator's text, which has an exponent below 1e-6 and from 1e21 on. Go's ``encoding/json`` writes the
-    same, but with one exponent digit if that is enough.
-    """
+    """Return json-iterator's text, with an exponent (two digits or more; Go's own: one) below 1e-6 and from 1e21 on."""
 
     def printed(number: np.floating[Any]) -> str:
         kind = type(number)

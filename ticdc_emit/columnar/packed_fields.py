@@ -40,7 +40,6 @@ class PackedField:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every row uses all bytes."""
         return isinstance(self.length, int) and self.length == self.width
 
 
@@ -288,7 +287,6 @@ def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") ->
 
 
 def drop_prefix(array: pa.Array, count: int) -> pa.Array:
-    """Return the elements without their first bytes."""
     # without an end, the kernel would request negative memory
     longest = int(text_buffers(array).lengths.max(initial=count))
     return pc.binary_slice(array, count, longest)

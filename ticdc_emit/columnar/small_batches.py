@@ -120,7 +120,6 @@ class BatchedColumns(dict[str, "_Batched"]):
         return [column for column in columns if (own := self.get(column.name)) is None or not own.is_accepted()]
 
     def accepted(self, name: str) -> pa.Array | None:
-        """Return a column's accepted values."""
         own = self.get(name)
         whole = None if own is None or not own.is_accepted() else own.kind.accepted
         return None if own is None or whole is None else whole.slice(own.start, own.length)
@@ -161,7 +160,6 @@ class _Batched:
     _is_accepted: bool | None = field(default=None, init=False)
 
     def is_accepted(self) -> bool:
-        """Return whether every value of the kind was accepted, and none is longer than this column allows."""
         if self._is_accepted is None:
             self._is_accepted = self.kind.fits(self.limit)
         return self._is_accepted
@@ -244,7 +242,6 @@ class _Kind:
         return self._longest <= limit
 
     def make(self, form: str, make: Callable[[Column, pa.Array], Any]) -> Any:
-        """Return what ``make`` makes of the accepted values, once for each ``form``."""
         if form not in self.made:
             try:
                 self.made[form] = make(self.column, self.accepted)

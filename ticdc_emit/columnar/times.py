@@ -354,7 +354,7 @@ _MOMENT_WIDTH = len("2024-05-05 12:34:56")
 
 
 def in_utc(column: Column, texts: pa.Array, zone: str) -> pa.Array:
-    """Return TIMESTAMP text of ``zone`` in UTC; zero stays. Raises :class:`ValueRefused` for what no clock shows."""
+    """Return TIMESTAMP text in UTC; zero stays. Raises :class:`ValueRefused` for what clocks of ``zone`` never show."""
     if zone == "UTC":
         return texts
     zero = pc.starts_with(texts, "0000-00-00")

@@ -63,7 +63,7 @@ class ValueRefused(Exception):  # noqa: N818 - not an error that users see
 def bad_places(
     values: pa.Array | pa.RecordBatch, fault: ValueRefused, check: Callable[[Any], object]
 ) -> npt.NDArray[np.int64]:
-    """Return the rows that ``check`` refuses. If the fault does not name them, halves are checked one by one."""
+    """Return the rows that ``check`` refuses; if ``fault`` does not name them, by checking halves again and again."""
     if fault.bad is not None:
         return np.flatnonzero(fault.bad)
     places: list[int] = []
@@ -142,7 +142,6 @@ def user_type(column: Column) -> str:
 
 
 def mismatch(column: Column, kind: object) -> str:
-    """Return the error message for a type that cannot hold the column's values."""
     return f"Column `{column.name}` is {user_type(column)}, but the input is {kind}"
 
 
