@@ -1,6 +1,5 @@
-"""Columns of rows as operands of SQL expressions, also generated columns, which rows may lack.
-
-Rule source: pingcap/tidb ``pkg/table/column.go`` (``FillVirtualColumnValue``).
+"""Columns of rows as operands of SQL expressions, also generated columns, which rows may lack. Rule source:
+pingcap/tidb ``pkg/table/column.go`` (``FillVirtualColumnValue``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Integer columns, YEAR and BIT: acceptance as ``int64``, or ``uint64`` if unsigned, range checks, decimal text.
-
-In: also ``decimal(p, 0)`` (Spark's BIGINT UNSIGNED), text, whole floats (pandas' integers with NULLs), BIT's bytes.
+"""Integer columns, YEAR and BIT: acceptance as ``int64``, or ``uint64`` if unsigned, range checks, decimal text. In:
+also ``decimal(p, 0)`` (Spark's BIGINT UNSIGNED), text, whole floats (pandas' integers with NULLs), BIT's bytes.
 """
 
 from __future__ import annotations

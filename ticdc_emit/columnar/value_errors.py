@@ -1,6 +1,5 @@
-"""Values and types that their column cannot hold: the errors, by row number, and their remedies.
-
-Renderers know neither name nor key of a column; the encoder makes ``InvalidValueError`` of :class:`ValueRefused`.
+"""Values and types that their column cannot hold: the errors, by row number, and their remedies. Renderers know neither
+name nor key of a column; the encoder makes ``InvalidValueError`` of :class:`ValueRefused`.
 """
 
 from __future__ import annotations

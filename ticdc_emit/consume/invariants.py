@@ -1,6 +1,5 @@
-"""The invariants: rules that every stream of TiCDC's messages obeys, whatever the rows.
-
-A rule is a class here and a line of ``verify.INVARIANTS``; :class:`Stream` is what is known of the topics at the end.
+"""The invariants: rules that every stream of TiCDC's messages obeys, whatever the rows. A rule is a class here and a
+line of ``verify.INVARIANTS``; :class:`Stream` is what is known of the topics at the end.
 """
 
 from __future__ import annotations

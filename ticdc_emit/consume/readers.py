@@ -1,6 +1,5 @@
-"""The reader of a changefeed's messages, and a guess at the protocol of messages that it cannot read.
-
-The guess distinguishes a wrong protocol from damaged messages. Only the package of the protocol in use is imported.
+"""The reader of a changefeed's messages, and a guess at the protocol of messages that it cannot read. The guess
+distinguishes a wrong protocol from damaged messages. Only the package of the protocol in use is imported.
 """
 
 from __future__ import annotations

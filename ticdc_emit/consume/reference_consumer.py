@@ -76,7 +76,6 @@ class ReferenceConsumer:
     @property
     def tables(self) -> dict[TableName, dict[RowKey, Row]]:
         """The tables by (schema, table). Each maps handle keys (their texts in table order) to rows in canonical text.
-
         Without a handle key, the key is the texts of all columns, and the number of the row among equal ones.
         """
         return self._tables.rows()

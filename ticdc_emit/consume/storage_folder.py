@@ -115,7 +115,6 @@ class _Progress:
 
 class FolderReader:
     """Reads a storage sink's folder, and later what was added. A file that was read once is not read again.
-
     ``waiting``: how many schema and index files are left, because their versions are newer than the checkpoint.
     """
 

@@ -1,6 +1,5 @@
-"""What readers share: canonical text (docs/types.md) of a column's wire values.
-
-FLOAT and DOUBLE have the shortest digits that read back; DATETIME, TIMESTAMP and TIME the column's fsp digits.
+"""What readers share: canonical text (docs/types.md) of a column's wire values. FLOAT and DOUBLE have the shortest
+digits that read back; DATETIME, TIMESTAMP and TIME the column's fsp digits.
 """
 
 from __future__ import annotations

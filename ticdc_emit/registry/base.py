@@ -127,9 +127,8 @@ class SchemaPost:
 
 
 class MemoryRegistry:
-    """A registry in this process: for tests, and encoding without a server. Compatibility is not checked.
-
-    Ids begin at 1, one per distinct schema text. ``posts``: every registration. ``reject``: refuse this text with 409.
+    """A registry in this process: for tests, and encoding without a server. Compatibility is not checked. Ids begin at
+    1, one per distinct schema text. ``posts``: every registration. ``reject``: refuse this text with 409.
     """
 
     def __init__(self, reject: str | None = None) -> None:

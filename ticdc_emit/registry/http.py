@@ -1,6 +1,5 @@
-"""One bounded HTTP exchange with a registry: its address, its TLS files, requests with retries.
-
-Answers have at most 16 MiB, and errors show no login. The proxies and CAs are those that Go would use.
+"""One bounded HTTP exchange with a registry: its address, its TLS files, requests with retries. Answers have at most 16
+MiB, and errors show no login. The proxies and CAs are those that Go would use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""The schemas of Debezium's messages in Avro: of rows, DDL and watermarks, to register and to compare.
-
-Rule source: ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
+"""The schemas of Debezium's messages in Avro: of rows, DDL and watermarks, to register and to compare. Rule source:
+``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""The content of Debezium messages, as far as JSON and Avro have it alike; keys, images and schemas differ.
-
-In: the members of a payload, and the fields of its schema. Out: events, and what makes canonical text of values.
+"""The content of Debezium messages, as far as JSON and Avro have it alike; keys, images and schemas differ. In: the
+members of a payload, and the fields of its schema. Out: events, and what makes canonical text of values.
 """
 
 from __future__ import annotations
