@@ -24,7 +24,6 @@ Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 NULL = b"null"
-"""A null in JSON."""
 _BINARY, _STRING = pa.binary(), pa.string()
 _WHOLE = pc.JoinOptions(null_handling="emit_null")
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)

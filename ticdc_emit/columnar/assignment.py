@@ -64,9 +64,7 @@ from ticdc_emit.sql.types import (
 )
 
 NOT_NULL, WRONG_DATA, BEYOND_RANGE, WRONG_VALUE, TOO_LONG, BAD_JSON = 1048, 1265, 1264, 1366, 1406, 3140
-"""Numbers of TiDB's errors: NULL in a NOT NULL column, a value that is not a label, a number that a column cannot hold,
-a text that is not a number or not in the column's character set, a text that is too long, a text that is not JSON.
-"""
+"""Numbers of TiDB's errors."""
 _EXACT = Context(prec=160)
 _BMP = 0x10000
 _BIGINT_DIGITS = 20
@@ -89,7 +87,6 @@ class SqlRules:
 
 
 STRICT = SqlRules()
-"""TiDB's default SQL mode."""
 
 
 def assign(column: Column, value: Value, count: int, how: Rendering, rules: SqlRules = STRICT) -> pa.Array:

@@ -22,9 +22,7 @@ from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import NO_LIMIT, Column
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
-"""Renders accepted values as text without using the column's name. A rendering that needs the name raises ``TypeError``
-for a column without one, and is called again for each column alone.
-"""
+"""Renders accepted values as text. One that needs the column name raises ``TypeError`` without it and is repeated."""
 
 Pieces: TypeAlias = Callable[[Column, pa.Array], Sequence[Piece]]
 """The same for binary formats: the pieces of each value."""

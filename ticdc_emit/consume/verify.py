@@ -45,7 +45,6 @@ INVARIANTS: Mapping[str, str] = {
     FILE_NUMBERS: "storage sink: an index file names the newest file of its folder, and all files before it exist",
     SCHEMA_FILES: "storage sink: a folder with rows has the schema file of its version",
 }
-"""The text of each invariant, by name."""
 
 
 class Verifier:

@@ -38,11 +38,8 @@ CHECKSUM_FIELDS = (
 )
 """The fields after the columns: their names, types and defaults."""
 BEFORE = "_ticdc_before"
-"""The field of the row before the change."""
 DDL, WATERMARK, DELETE_MARK = b"\x01", b"\x02", b"\x03"
-"""The first bytes of values without a schema, with ``avro-enable-watermark``. A TSO of eight bytes follows, or a DDL as
-JSON.
-"""
+"""The first bytes of values without a schema; a TSO of eight bytes follows, or a DDL as JSON."""
 
 
 def read_schema(text: str) -> dict[str, Any]:

@@ -167,9 +167,7 @@ def _names_in(given: Mapping[str, Any]) -> tuple[str, str]:
 
 
 _SHOWN = {"c": (False, True), "u": (None, True), "d": (True, False)}
-"""By kind of change, whether ``before`` and ``after`` exist; an update has ``before`` unless ``output-old-value`` is
-off.
-"""
+"""Whether ``before`` and ``after`` exist; an update has ``before`` unless ``output-old-value`` is off."""
 
 
 class DebeziumAvroReader(EventReader):

@@ -29,7 +29,6 @@ from ticdc_emit.sql.types import TYPES, UNSPECIFIED_LENGTH, MySQLType
 Record = Mapping[str, Any]
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 ENVELOPE = ("before", "after", "source", "op", "ts_ms")
-"""The fields of a row's value."""
 _SOURCE = "Source"
 _SOURCE_MEMBERS = members_of(
     "version:string connector:string name:string ts_ms:int64 snapshot:string? db:string table:string server_id:int64 "

@@ -96,7 +96,6 @@ def _of_any(index: Index, column: Column) -> Flag:
 
 
 MEMBER_BEGIN, MEMBER_END = b"{", b"}"
-"""The bytes around a column's members."""
 
 _BARE = INT64_TYPES | FLOAT_TYPES
 

@@ -250,7 +250,6 @@ def _json_default(column: Column) -> Json:
 
 
 NULL_BRANCH, VALUE_BRANCH = zigzag_bytes(0), zigzag_bytes(1)
-"""The branches of an optional field."""
 _MESSAGE_BRANCH = 11
 _INT64_END = 1 << 63
 

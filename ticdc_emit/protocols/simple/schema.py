@@ -16,7 +16,6 @@ from ticdc_emit.sql.actions import ACTIONS
 from ticdc_emit.sql.types import BINARY_CHARSET, TYPES, ColumnFlag, MySQLType, type_name
 
 VERSION = 1
-"""The protocol's version, which every message has."""
 DDL_TYPES = ("CREATE", "ALTER", "ERASE", "RENAME", "TRUNCATE", "CINDEX", "DINDEX", "QUERY")
 DML_TYPES = ("INSERT", "UPDATE", "DELETE")
 """The types of messages, in the order of the symbols in ``simple_message.avsc``."""
