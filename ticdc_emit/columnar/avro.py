@@ -131,7 +131,7 @@ class Union:
 
 
 def branched(cells: Sequence[PackedField], union: Union | None, valid: Mask | None) -> list[Piece]:
-    """Return cells behind their branch; nothing for a null without a union. ``valid``: not null, if not everywhere."""
+    """Return cells behind their branch; nothing for a null without a union. ``valid``: where not null, or ``None``."""
     if valid is None:
         return [*([] if union is None else [union.lead]), *cells]
     shown = [PackedField(cell.data, np.multiply(cell.length, valid, dtype=np.uint8)) for cell in cells]

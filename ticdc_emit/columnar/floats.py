@@ -154,7 +154,7 @@ def _is_inexact(numbers: Numbers) -> Mask:
 
 
 def _refuse_inexact(numbers: Numbers, bad: Mask, exact_type: str, otherwise: str) -> None:
-    """Raise :class:`ValueRefused` for ``bad``: too large to be exact (``exact_type`` may be), or ``otherwise``."""
+    """Raise :class:`ValueRefused` for ``bad``: too large to be exact (cast to ``exact_type``), or ``otherwise``."""
     if not bad.any():
         return
     index = int(bad.argmax())

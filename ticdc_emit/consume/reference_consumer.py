@@ -230,7 +230,7 @@ def _partitions_of(partitions: Mapping[str, int]) -> set[Target]:
 
 
 def _commit_of(event: RowEvent | DdlEvent) -> int | None:
-    """Return a commit's TSO, or one of its millisecond: the last for a row, which so comes after a DDL in the same."""
+    """Return a commit's TSO, or one of its millisecond: for a row the last, so that it comes after DDL in it."""
     if event.commit_ts is not None or event.commit_ms is None:
         return event.commit_ts
     first = event.commit_ms << LOGICAL_BITS

@@ -65,7 +65,7 @@ def checkpoint_of(metadata: bytes) -> int:
 
 
 class StoredEvents(EventReader):
-    """A reader of a storage sink's messages, before and after they are files: ``rows`` reads rows."""
+    """Reads what a ``FolderReader`` gives, and what the pipeline sends to a storage sink; ``rows`` reads rows."""
 
     def __init__(self, rows: EventReader, protocol: Protocol) -> None:
         self._rows = rows

@@ -95,12 +95,12 @@ _NUMBERS_THAT_MAY_BE_TEXT = {MySQLType.NEWDECIMAL, MySQLType.LONGLONG}
 
 
 def can_fail(column: Column) -> bool:
-    """Return whether an accepted value may have no value here: a missing local time, or an unfit default."""
+    """Return whether an accepted value may have none: a local time that does not exist, or an unfit default."""
     return column.type is MySQLType.TIMESTAMP or (column.nullable and column.default is not None)
 
 
 def value_pieces(column: Column, values: pa.Array, settings: DebeziumSettings) -> list[Piece]:
-    """Return the pieces of values. Raises :class:`ValueRefused` for missing local times and unfit defaults."""
+    """Return pieces. Raises :class:`ValueRefused` for local times that do not exist and for unfit defaults."""
     row = _TYPES[column.type]
     if column.type in _NUMBERS_THAT_MAY_BE_TEXT and connect_of(column, settings).type == "string":
         row = _NUMBER_AS_TEXT
