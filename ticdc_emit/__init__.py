@@ -1,7 +1,7 @@
 """ticdc_emit: emit the exact bytes that TiCDC would put on Kafka, without a TiDB cluster.
 
-These names are public. Importing this package imports none of their modules: each name is imported when it is first
-used, so you need pyspark, confluent_kafka and hypothesis only for the names that use them.
+Each name is imported when it is first used, so you need pyspark, confluent_kafka and hypothesis only for those that use
+them.
 
 * Without Spark: :class:`Encoder`, :class:`Catalog`, :func:`catalog_from_sql`, :func:`table_sql`, :func:`table_of`,
   :func:`schema_sql`, :func:`load_changefeed`, :func:`restore_ddl`, :class:`KafkaSink`, :class:`MemoryRegistry`.
@@ -12,12 +12,12 @@ used, so you need pyspark, confluent_kafka and hypothesis only for the names tha
   :func:`file_scenarios`.
 * Messages: :class:`Message`, :func:`to_messages`, :func:`messages`; :func:`reader_for`, :class:`ReferenceConsumer`,
   :func:`verify`.
-* Tests: :func:`histories` and :func:`changefeeds` (hypothesis), :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
+* Tests: :func:`histories`, :func:`changefeeds`, :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
   :class:`MemoryTopics`.
 
-All errors are :class:`TicdcEmitError`; the kinds are in :mod:`ticdc_emit.errors`. These packages export more:
-``ticdc_emit.config``, ``pipeline``, ``consume``, ``delivery``, ``observe``, ``registry``, ``spark``,
-``strategies``, ``testing``, ``traffic.replay``, ``traffic.scenarios``.
+All errors are :class:`TicdcEmitError`; the kinds are in :mod:`ticdc_emit.errors`. More: ``ticdc_emit.config``,
+``pipeline``, ``consume``, ``delivery``, ``observe``, ``registry``, ``spark``, ``strategies``, ``testing``,
+``traffic.replay``, ``traffic.scenarios``.
 """
 
 from __future__ import annotations

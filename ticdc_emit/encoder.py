@@ -3,7 +3,7 @@
     encoder = Encoder("memory://demo/?protocol=canal-json", "create table test.t (id int primary key)")
     batch = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}], table="test.t")
 
-Out come record batches of ``delivery.base.MESSAGE_SCHEMA`` in the order in which each partition must receive them.
+Batches have ``delivery.base.MESSAGE_SCHEMA``, in the order in which each partition must receive the messages.
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ class Encoder:
     With ``large-message-handle-option = "claim-check"`` it stores the messages that are too large, as TiCDC does; a
     ``claim-check-storage-uri`` of ``memory://`` keeps them in this process.
 
-    ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); it is read for options only. ``schema``: a
-    :class:`Catalog`, or SQL text with the tables' DDL. Without it, the columns of the first frame of each table make
-    the table, as :func:`~ticdc_emit.table_sql` does, with ``keys``, the columns of its primary key, or those of each
-    table by its name; a warning shows what was assumed. ``changefeed``: TiCDC's TOML. ``partitions``: partition count
-    of each topic, default the URI's ``partition-num``. ``build_ts``: the build time of messages in ms; default: the
-    physical time of each commit_ts. ``registry``: where Avro schemas are registered instead of the configured schema
-    registry. ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has
-    these, and ``changefeed``, already. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` the row. Then
-    ``skipped`` lists the bad rows of the last :meth:`encode`, in order. ``filtered`` counts the changes that each rule
-    of ``[filter]`` has left out. Raises :class:`~ticdc_emit.errors.ConfigError`.
+    ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`), read for options only. ``schema``: a
+    :class:`Catalog`, or SQL text. Without it, the columns of the first frame of each table make the table, as
+    :func:`~ticdc_emit.table_sql` does, with ``keys``, the columns of its primary key, or those of each table by its
+    name; a warning shows what was assumed. ``partitions``: partition count of each topic, default the URI's
+    ``partition-num``. ``build_ts``: the build time of messages in ms; default: the physical time of each commit_ts.
+    ``registry``: where Avro schemas are registered instead of the configured schema registry. ``changefeed`` (TiCDC's
+    TOML), ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has
+    them already. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` the row; ``skipped`` lists those of the
+    last :meth:`encode`. ``filtered`` counts the changes that each rule of ``[filter]`` has left out. Raises
+    :class:`~ticdc_emit.errors.ConfigError`.
     """
 
     @hides_arguments
@@ -162,14 +162,12 @@ class Encoder:
     ) -> pa.RecordBatch:
         """Return the messages of one table's changes, in total order. An update of a key becomes two messages.
 
-        ``changes``: mappings with ``op``, ``commit_ts``, ``before``, ``after``, or a table of these columns
-        (``pipeline.arrange.row_reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's
-        C interface. ``commit_time`` may replace ``commit_ts``. Each row has the table's version at its commit_ts.
-        ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
-        :class:`~ticdc_emit.errors.RowError` family for bad rows, and then returns nothing of the batch: the error is
-        that of the first bad row in order, and its ``bad_rows`` lists all. Raises
-        :class:`~ticdc_emit.errors.SchemaError` for a table or column that the schema does not have, and the
-        :class:`~ticdc_emit.errors.RegistryError` family if schemas cannot be registered.
+        ``changes``: mappings with ``op``, ``commit_ts`` (or ``commit_time``), ``before``, ``after``, or a table of
+        these columns: an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C interface. Each
+        row has the table's version at its commit_ts. ``table``: ``schema.name``, needed if the catalog has more than
+        one. Raises the :class:`~ticdc_emit.errors.RowError` family for the first bad row in order, with all in its
+        ``bad_rows``; nothing of the batch is returned. Raises :class:`~ticdc_emit.errors.SchemaError` for an unknown
+        table or column, and the :class:`~ticdc_emit.errors.RegistryError` family.
         """
         if self._keys is not None and is_tabular(changes):
             self._declare(changes, table, self._keys)
@@ -256,10 +254,9 @@ class Encoder:
         return control_batch([])
 
     def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:
-        """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it.
-
-        Raises :class:`~ticdc_emit.errors.DdlError`; :class:`~ticdc_emit.errors.InvalidValueError` for a commit_ts that
-        is not a TSO. DDL that TiCDC does not send has no messages (docs/filters.md).
+        """Apply a DDL statement to the catalog and return its messages, if TiCDC sends it; rows after ``commit_ts`` see
+        it. Raises :class:`~ticdc_emit.errors.DdlError`; :class:`~ticdc_emit.errors.InvalidValueError` for what is not a
+        TSO.
         """
         if not isinstance(query, str):
             raise DdlError(
@@ -283,13 +280,12 @@ class Encoder:
         """Execute SQL over rows that the encoder keeps, and return the messages of what it commits, in order.
 
         ``sql``: statements of TiDB, also DDL, BEGIN and COMMIT (docs/change-scripts.md); a transaction may go on in the
-        next call. The rows are those of all calls before; those of :meth:`encode` are not among them. ``start``: a TSO
-        or an aware datetime, the time of the first statement; each further one is a second later. By default the first
-        call begins with 2024, and each later one where the last one ended. Raises
-        :class:`~ticdc_emit.errors.StatementError` for a statement that fails in TiDB,
-        :class:`~ticdc_emit.errors.UnsupportedStatementError` for one that is not executed here, and the errors of
-        :meth:`ddl` and :meth:`encode`. The statements before it are done, as in TiDB; the error's ``messages`` are
-        those of what they committed, and no later call returns them.
+        next call. The rows are those of all calls before, without those of :meth:`encode`. ``start``: a TSO or an aware
+        datetime, the time of the first statement; each further one is a second later. By default the first call begins
+        with 2024, each later one where the last one ended. Raises :class:`~ticdc_emit.errors.StatementError` for what
+        fails in TiDB, :class:`~ticdc_emit.errors.UnsupportedStatementError` for what is not executed here, and the
+        errors of :meth:`ddl` and :meth:`encode`. Statements before it are done; the error's ``messages`` are those of
+        what they committed, and no later call returns them.
         """
         if self._session is None or start is not None:
             first = DEFAULT_START if start is None else tso_of(start, "start")
@@ -344,9 +340,8 @@ class Encoder:
         return control_batch(ControlEncoder(self.plan).messages(event))
 
     def watermark(self, ts: int) -> pa.RecordBatch:
-        """Return the watermark messages for the TSO ``ts``, one per partition; empty if the protocol sends none.
-
-        Raises :class:`~ticdc_emit.errors.InvalidValueError` if ``ts`` is not a TSO.
+        """Return the watermark messages for the TSO ``ts``, one per partition; empty if the protocol sends none. Raises
+        :class:`~ticdc_emit.errors.InvalidValueError`.
         """
         ts = check_tso(ts, watermark=repr(ts))
         self.plan = self._registrar.register_controls(self.plan, [None])
@@ -354,9 +349,8 @@ class Encoder:
 
     def bootstrap(self, table: str | None = None, *, at_ms: int = 0) -> pa.RecordBatch:
         """Return the BOOTSTRAP messages of a table as it is now, one per partition; empty if the protocol has none.
-
-        ``at_ms``: their build time, unless ``build_ts`` is given. They are sent among the rows, with keys of zero
-        length.
+        They are sent among the rows, with keys of zero length. ``at_ms``: their build time, unless ``build_ts`` is
+        given.
         """
         planned = self._planned(table)
         info = planned.newest

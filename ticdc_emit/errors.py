@@ -1,10 +1,8 @@
-"""Every error of the library. All have one root; each gives its cause and a remedy. The root of its warnings, too.
+"""Every error of the library: a cause, a remedy, and its place as keyword context (``table``, ``column``, ``row`` ...).
 
-An error carries its place as keyword context (``table``, ``column``, ``row``, ``option``, ``subject`` ...), which is
-printed after the message and kept as attributes, so that a program can read it. Errors cross process borders (Spark
-workers pickle them back to the driver), hence :meth:`TicdcEmitError.__reduce__`.
-
-Never put a secret into a message or a context value: mask URIs with :func:`ticdc_emit.config.secrets.mask_uri` first.
+The context is printed and kept as attributes. Spark workers pickle errors back to the driver, hence
+:meth:`TicdcEmitError.__reduce__`. Never put a secret into a message or a context value: mask URIs with
+:func:`ticdc_emit.config.secrets.mask_uri` first.
 """
 
 from __future__ import annotations
@@ -69,12 +67,9 @@ _LONGEST_VALUE = 60
 
 
 class TicdcEmitError(Exception):
-    """Root of all errors that this library raises on purpose.
-
-    ``message`` is the cause, ``remedy`` the way to fix it; ``context`` names the place. ``messages``: of an error of
-    :meth:`~ticdc_emit.Encoder.execute`, the record batch of what was made before it. ``sent``: of one of
-    :meth:`~ticdc_emit.emulator.Emulator.run_sql`, what was sent before it. ``others``: further errors of the same
-    script that do not depend on this one.
+    """Root of all errors that this library raises on purpose: ``message``, ``remedy``, and ``context``, its place.
+    ``messages``: of :meth:`~ticdc_emit.Encoder.execute`, the record batch of what was made before. ``sent``: of
+    :meth:`~ticdc_emit.emulator.Emulator.run_sql`, what was sent before. ``others``: independent errors of the script.
     """
 
     messages: Any = None
@@ -135,7 +130,6 @@ def shown(value: object) -> str:
 
 class TicdcEmitWarning(UserWarning):
     """Root of all warnings: TiCDC accepts the input, but it is probably not what was meant.
-
     ``warnings.simplefilter("error", TicdcEmitWarning)`` makes them errors, as ``--strict`` does.
     """
 
@@ -190,20 +184,16 @@ class ColumnSelectorError(SchemaError):
 
 @dataclass(frozen=True)
 class Alike:
-    """Bad rows with the same cause, found together.
-
-    ``places``: where they are in what was looked at. ``error``: the error of each, by its number among them.
-    """
+    """Bad rows with the same cause. ``places``: of the rows. ``error``: the error of each, by its number among them."""
 
     places: Sequence[int]
     error: Callable[[int], RowError]
 
 
 class RowError(TicdcEmitError, ValueError):
-    """A row change cannot be encoded. ``table``, ``column`` and ``row`` (position or key) name it.
-
-    If a batch was refused, this is the error of its first bad row in order. Its ``bad_rows``, a
-    :class:`~ticdc_emit.pipeline.encode.bad_rows.BadRows`, counts the bad rows and lists the first ten.
+    """A row change cannot be encoded. ``table``, ``column`` and ``row`` (position or key) name it. Of a refused batch,
+    this is the first in order; ``bad_rows``, a :class:`~ticdc_emit.pipeline.encode.bad_rows.BadRows`, counts the bad
+    rows and lists the first ten.
     """
 
     bad_rows: Any = None
@@ -238,9 +228,8 @@ class MissingImageError(RowError):
 
 
 class ReleaseDefectError(RowError):
-    """The release crashes or fails at a row, and newer ones do not. ``releases``: those that have the defect.
-
-    :meth:`ticdc_emit.config.switches.Defect.error` makes it. A defect of all rows of a table names no ``row``.
+    """The release crashes or fails at a row, or at all rows of a table, and newer ones do not. ``releases``: those that
+    do.
     """
 
 
@@ -305,9 +294,8 @@ class IncompatibleSchemaError(RegistryError):
 
 
 class SharedSubjectError(RegistryError):
-    """Two tables, or the old and the new name of one, share a subject and a version: TiCDC would mix up their schemas.
-
-    ``subject`` names it.
+    """Two tables, or the old and the new name of one, share a ``subject`` and a version: TiCDC would mix up their
+    schemas.
     """
 
     REMEDY: ClassVar[str] = (

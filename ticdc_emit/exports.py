@@ -1,7 +1,6 @@
 """What a package offers under its own name: names that are imported when they are first used.
 
-In: a package that imports its names for type checkers only. Out: the module functions ``__getattr__`` and ``__dir__``
-(PEP 562), which find the modules of the names in these imports.
+In: a package that imports them for type checkers only. Out: its ``__getattr__`` and ``__dir__`` (PEP 562).
 """
 
 from __future__ import annotations

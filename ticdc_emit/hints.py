@@ -1,9 +1,4 @@
-"""Parts of sentences, and names as people give them: one or several, ``Did you mean`` for a mistyped one,
-counts, cut bytes, and facts as a small table for notebooks.
-
-In: a name that is not known, and the known ones. Out: a question for the end of an error or warning, or nothing. In:
-one name or value, or several. Out: a tuple of them, so that ``"id"`` is never read as the columns ``i`` and ``d``.
-"""
+"""Parts of sentences: ``Did you mean``, counts, cut bytes, tables of facts for notebooks; and tuples of given names."""
 
 from __future__ import annotations
 
@@ -20,9 +15,8 @@ _MOST_BYTES = 48
 
 
 def closest(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
-    """Return the name in ``known`` that is most like ``name``, ``None`` if none is.
-
-    Upper case, and ``_`` for ``-``, make no difference. ``likeness``: 0 to 1, how much must be the same.
+    """Return the most similar name in ``known``, if any; case and ``_`` for ``-`` make no difference. ``likeness``: 0
+    to 1.
     """
     by_plain_name = {_plain(each): each for each in known}
     found = get_close_matches(_plain(name[:_LONGEST]), by_plain_name, n=1, cutoff=likeness)

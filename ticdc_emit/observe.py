@@ -1,8 +1,6 @@
-"""How a changefeed shows its progress: log lines, tables and Prometheus metrics, all made of its reports.
+"""How a changefeed shows its progress: log lines, tables and Prometheus metrics, made of the reports of batches.
 
-In: the :class:`~ticdc_emit.pipeline.report.RunReport` of each batch, by ``TicdcSink(..., on_report=...)``. Nothing here
-sees a message, an option or a connection, so there is no secret to show. rich and prometheus_client are imported when
-they are first needed.
+A report has no message, option or connection, so there is no secret to show.
 """
 
 from __future__ import annotations
@@ -25,9 +23,8 @@ logger = logging.getLogger("ticdc_emit.pipeline")
 
 
 def report_line(report: RunReport | RunTotal) -> str:
-    """Return a report as one line, without what is zero or unknown.
-
-    For instance: ``batch 7: 120,000 rows, 120,310 messages, 71,808 rows/s, watermark 2026-01-01 ..., lag 3.0 s``.
+    """Return ``batch 7: 120,000 rows, 71,808 rows/s, watermark 2026-01-01 ..., lag 3.0 s``, without what is zero or
+    unknown.
     """
     parts = [counted(report.rows, "row"), counted(report.messages, "message")]
     if report.rows_per_second >= 1:
@@ -63,10 +60,9 @@ _LAGS = (
 
 class ChangefeedMetrics:
     """``TicdcSink(..., on_report=ChangefeedMetrics("orders"))``: metrics that each finished batch updates.
-
-    ``changefeed`` and ``namespace`` are the labels that TiCDC gives its metrics. ``registry``: prometheus_client's
-    default one unless given. Several changefeeds of one registry share one object each by :meth:`labelled`. Raises
-    :class:`~ticdc_emit.errors.MissingDependencyError` without prometheus_client.
+    ``changefeed`` and ``namespace`` are the labels that TiCDC gives its metrics. ``registry``: by default
+    prometheus_client's; changefeeds of one share one object by :meth:`labelled`. Raises
+    :class:`~ticdc_emit.errors.MissingDependencyError`.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """TSO: TiDB's 64-bit timestamp, 46 bits of physical milliseconds and 18 bits of logical counter.
 
-Rule source: ``tikv/client-go`` ``oracle.ComposeTS``; TiCDC prints ``es`` and ``_tidb_commit_physical_time`` as
-``commit_ts >> 18`` (semantics 2.0.9).
+Rule source: ``tikv/client-go`` ``oracle.ComposeTS``; TiCDC prints ``commit_ts >> 18`` (semantics 2.0.9).
 """
 
 from __future__ import annotations
@@ -43,9 +42,8 @@ def tso_from_datetime(moment: dt.datetime, logical: int = 0) -> int:
 
 
 def tso_from_micros(micros: int) -> int:
-    """Return the TSO of a moment in microseconds since the epoch.
-
-    What is finer than a millisecond goes into the logical part, so that order is kept.
+    """Return the TSO of a moment in microseconds since 1970. What is below a millisecond keeps its order as logical
+    part.
     """
     return (micros // 1000 << LOGICAL_BITS) + micros % 1000 * LOGICAL_PER_MICROSECOND
 

@@ -1,7 +1,5 @@
-"""A running TiDB with TiCDC that tests drive: an object in Python, and over HTTP for other languages (extra ``serve``).
-
-:class:`Emulator` sends what SQL, row changes, DDL and generated traffic commit, and does what deliveries may do.
-:class:`ControlServer` offers it to other processes; ``ticdc-emit serve --control`` starts both.
+"""A running TiDB with TiCDC that tests drive: :class:`Emulator` in Python, :class:`ControlServer` over HTTP (extra
+``serve``).
 """
 
 from __future__ import annotations

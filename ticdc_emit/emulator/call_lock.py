@@ -1,8 +1,6 @@
 """One call of an emulator at a time, and what is said to a call that cannot begin because another one runs.
 
-In: the word for a call, such as "SQL" for ``POST /sql``. Out: a block in which no other thread's call runs; or, after a
-bounded wait, :class:`~ticdc_emit.errors.ServerBusyError`, which names the call that runs, and since when. What only
-looks (state, messages sent so far, offsets) does not come here, so it answers at once. A call over HTTP has a
+What only looks (state, messages sent so far, offsets) does not come here, so it answers at once. A call over HTTP has a
 :class:`Caller`, which may let a script end before its next statement.
 """
 
@@ -62,9 +60,8 @@ class CallLock:
 
     @contextmanager
     def held(self, call: str, *, waits: bool = True) -> Iterator[None]:
-        """Keep other threads' calls out of the block. Raises :class:`~ticdc_emit.errors.ServerBusyError`.
-
-        ``waits=False``: at once if another call runs or waits. A lock is not fair to those who wait.
+        """Keep other threads' calls out of the block. Raises :class:`~ticdc_emit.errors.ServerBusyError`, with
+        ``waits=False`` at once: a lock is not fair to those who wait.
         """
         if not (self._acquired() if waits else not self._waiting and self._lock.acquire(blocking=False)):
             raise self._busy(call)

@@ -1,14 +1,8 @@
-"""One changefeed of an emulator: it sends what its source commits, from its checkpoint on.
+"""One changefeed of an emulator: it sends what its source commits, from its checkpoint on, at least once as TiCDC does.
 
-In: a configuration, a sink, a :class:`~ticdc_emit.emulator.source.Source`. Out: messages; a state, a checkpoint and the
-error at which it stopped, as TiCDC has them. A restart begins at a checkpoint with nothing remembered, so everything
-after it is sent again and watermarks fall back to it: delivery is at-least-once, as TiCDC's is after a crash.
-
-States are TiCDC's (docs.pingcap.com, "Changefeed state transfer"): ``normal``; ``stopped`` after a pause; ``failed`` at
-an error; ``finished`` at the target TSO. Errors that TiCDC retries (``warning``) are ``failed`` here at once, since a
-test wants to see them.
-
-The emulator holds its lock for whatever changes a changefeed. Reading its state, checkpoint and tables needs none.
+A restart begins at a checkpoint with nothing remembered, so all after it is sent again and watermarks fall back to it.
+States are TiCDC's (docs.pingcap.com, "Changefeed state transfer"), but errors that TiCDC retries (``warning``) are
+``failed`` at once, since a test wants to see them. The emulator holds its lock for whatever changes a changefeed.
 """
 
 from __future__ import annotations
@@ -45,9 +39,8 @@ State: TypeAlias = Literal["normal", "stopped", "failed", "finished"]
 
 
 class EmulatedChangefeed:
-    """``start_ts``: the TSO after which it sends; ``target_ts``: that after which it is finished.
-
-    ``config``, ``sink``: ``None`` for ``blackhole://``. Raises for a configuration that does not fit the tables.
+    """``start_ts``: the TSO after which it sends; ``target_ts``: that after which it is finished. ``config``, ``sink``:
+    ``None`` for ``blackhole://``.
     """
 
     def __init__(
@@ -99,10 +92,9 @@ class EmulatedChangefeed:
     # -- sending ------------------------------------------------------------------------------------------------------
 
     def send_new(self, until: int | None = None, *, watermark: bool = True, refuses_rows: bool = False) -> None:
-        """Send what the source has committed since the last call, and then the watermark ``until``, a TSO.
-
-        An error ends the state ``normal``, without which nothing is sent. With ``refuses_rows``, one of rows before the
-        first message was sent is raised alone.
+        """Send what the source has committed since the last call, and then the watermark ``until``, a TSO. An error
+        ends the state ``normal``, without which nothing is sent; with ``refuses_rows``, one of rows before the first
+        message is raised alone.
         """
         if self.state != "normal":
             return
@@ -161,9 +153,8 @@ class EmulatedChangefeed:
             self.state = "stopped"
 
     def restart(self, checkpoint: int | None = None, *, skips: bool = False) -> None:
-        """Begin anew after a checkpoint, by default the changefeed's, and send everything after it, also again.
-
-        Held partitions stay held; what waited there is made anew. ``skips``: the checkpoint may be above its own.
+        """Begin anew after a checkpoint, by default the changefeed's; ``skips``: it may be above its own. Held
+        partitions stay held; what waited there is made anew.
         """
         begin = self.checkpoint if checkpoint is None else checkpoint
         if begin > self.checkpoint and not skips:
@@ -185,7 +176,6 @@ class EmulatedChangefeed:
         self.state, self.error = "normal", None
 
     def rows_in(self, messages: Iterable[Message]) -> int:
-        """Return how many row changes messages have."""
         if self.config is None:
             return 0
         count, reader = 0, reader_for(self.config, schemas={})
@@ -204,7 +194,6 @@ class EmulatedChangefeed:
         self._held_since.setdefault((topic, partition), self.position)
 
     def release(self, topic: str | None, partition: int | None) -> None:
-        """Send what was held back."""
         sink = self.recording
         released = sink.chosen(topic, partition)
         sink.release(topic, partition)
@@ -212,10 +201,7 @@ class EmulatedChangefeed:
             self._held_since.pop(target, None)
 
     def repeat_watermark(self, topic: str | None, partition: int | None) -> None:
-        """Send the last watermark of each topic-partition once more, the same bytes.
-
-        Raises :class:`~ticdc_emit.errors.ChangefeedStateError` if there is none.
-        """
+        """Send each topic-partition's last watermark again. Raises :class:`~ticdc_emit.errors.ChangefeedStateError`."""
         sink = self.recording
         assert self.config is not None
         if not self.config.codec.has_watermarks:

@@ -1,10 +1,8 @@
 """The control API: what tests in any language ask of an :class:`~ticdc_emit.emulator.emulator.Emulator`, over HTTP.
 
-In: JSON (``docs/control.md`` and ``/openapi.json`` describe it), behind the :class:`~ticdc_emit.emulator.guard.Guard`.
-Out: JSON. An error of the library is ``{"error": {"type", "message", "remedy", "code", "context"}}`` with a status that
-says whose it is: 4xx the request's, 502 the sink's; with 503, another call runs for long. Health, readiness, states and
-what was sent so far do not wait for it. No answer shows a traceback, and nothing of a request names a file.
-TiCDC's own API is in ``ticdc_api.py``.
+``docs/control.md`` and ``/openapi.json`` describe it. The status of an error says whose it is: 4xx the request's, 502
+the sink's; with 503, another call runs for long. What only looks does not wait for it. No answer shows a traceback, and
+nothing of a request names a file.
 """
 
 from __future__ import annotations

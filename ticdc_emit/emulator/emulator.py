@@ -1,15 +1,8 @@
 """A running TiDB with TiCDC as an object: what a test does to it, and what its consumer should have in the end.
 
-In: a changefeed's configuration, SQL of the tables, and calls: SQL, row changes, DDL, generated traffic, scenarios;
-messages again, held back, a watermark again, a restart, a reset. Out: messages in the sink, acknowledged when a call
-returns, and :class:`Sent`: how many each topic-partition got and where it ends now.
-
-The changefeed that the emulator begins with is called :data:`DEFAULT`; more of them can be made over the same source
-(``ticdc_api.py``). While nothing is committed, watermarks follow the clock every :data:`HEARTBEAT_S` seconds.
-
-Calls of several threads come one after the other (``call_lock.py``). What only looks does not wait for them: states of
-changefeeds and traffic, messages sent so far, offsets. Errors are those of the library: the
-:class:`~ticdc_emit.errors.TicdcEmitError` family.
+Messages are acknowledged when a call returns. The emulator begins with the changefeed :data:`DEFAULT`; more can be made
+over the same source (``ticdc_api.py``). While nothing is committed, watermarks follow the clock every
+:data:`HEARTBEAT_S` seconds. Calls of several threads come one after the other (``call_lock.py``).
 """
 
 from __future__ import annotations
@@ -86,8 +79,8 @@ Offset: TypeAlias = Annotated[int, _Int64()]
 
 @dataclass(frozen=True)
 class PartitionSent:
-    """``messages``: that a topic-partition got; ``rows``: the row changes in them, ``None`` above :data:`MOST_COUNTED`
-    messages. ``end_offset``: the offset after its last message.
+    """What a topic-partition got, ``rows`` only up to :data:`MOST_COUNTED` messages; ``end_offset``: after the last
+    one.
     """
 
     topic: str
@@ -99,10 +92,9 @@ class PartitionSent:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a call has sent, acknowledged by the sink.
-
-    ``commit_ts``: the call's last commit, if any; ``rows``: the row changes that it committed; ``messages``: those of
-    all ``partitions``; ``state``: that of the changefeed; one that is stopped sends its messages when it is resumed.
+    """What a call has sent, acknowledged by the sink: ``messages`` to all ``partitions``. ``commit_ts``: the call's
+    last commit, if any; ``rows``: its row changes; ``state``: that of the changefeed; one that is stopped sends its
+    messages when it is resumed.
     """
 
     commit_ts: Tso | None
@@ -128,7 +120,6 @@ class _Call:
     partitions: tuple[PartitionSent, ...] = ()
 
     def sent(self, commit_ts: int | None = None, rows: int = 0) -> Sent:
-        """Return the result of the call."""
         return Sent(
             commit_ts=commit_ts,
             rows=rows,
@@ -140,18 +131,15 @@ class _Call:
 
 class Emulator(Running):
     """``schema``: SQL of the tables, which begin empty. ``config``: of the default changefeed, whose release, time zone
-    and SQL mode are the server's.
+    and SQL mode are the server's. Use it as a context manager.
 
-    ``sinks``: makes the sink of a changefeed's configuration. ``registry``: instead of the configured one. ``traffic``:
-    how generated traffic is made once it is started. ``now``: the clock's milliseconds, by default those of the wall
-    clock. ``heartbeat_s``: seconds between watermarks while nothing is committed, ``None`` for none. ``wait_s``: how
-    long a call waits while one of another thread runs, ``None`` for no limit; then it raises
-    :class:`~ticdc_emit.errors.ServerBusyError`. ``retain_bytes``: memory for commits that a restart may need, and for
-    messages that each changefeed has sent: half of it each.
-
-    Use it as a context manager, or call :meth:`start` and :meth:`stop`. Raises the
-    :class:`~ticdc_emit.errors.ConfigError` and :class:`~ticdc_emit.errors.SchemaError` families before anything outside
-    is touched.
+    ``sinks``: makes the sink of a configuration. ``registry``: instead of the configured one. ``traffic``: how
+    generated traffic is made once it is started. ``now``: the clock's milliseconds, by default the wall clock's.
+    ``heartbeat_s``: seconds between watermarks while nothing is committed, ``None`` for none. ``wait_s``: how long a
+    call waits for another thread's until it raises :class:`~ticdc_emit.errors.ServerBusyError`, ``None`` for no limit.
+    ``retain_bytes``: memory for commits that a restart may need, and for the messages that each changefeed has sent:
+    half of it each. Raises the :class:`~ticdc_emit.errors.ConfigError` and :class:`~ticdc_emit.errors.SchemaError`
+    families before anything outside is touched.
     """
 
     def __init__(
@@ -280,10 +268,7 @@ class Emulator(Running):
             return made
 
     def recording_sink(self, config: ChangefeedConfig) -> RecordingSink:
-        """Return the sink of a configuration as a changefeed of this emulator uses it.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for a storage sink.
-        """
+        """Return the sink of a configuration. Raises :class:`~ticdc_emit.errors.ConfigError` for a storage sink."""
         if config.sink_uri.stored:
             raise ConfigError(
                 f"an emulated changefeed sends messages, and {config.sink_uri.scheme}:// is for files",
@@ -297,7 +282,6 @@ class Emulator(Running):
 
     @property
     def retained_bytes(self) -> int:
-        """The bytes of commits and messages that are kept now."""
         sinks = [feed.sink for feed in list(self.changefeeds.values()) if feed.sink is not None]
         return self.source.retained_bytes + sum(sink.retained_bytes for sink in sinks)
 
@@ -314,10 +298,8 @@ class Emulator(Running):
     # -- changes ------------------------------------------------------------------------------------------------------
 
     def run_sql(self, script: str, database: str | None = None) -> tuple[Sent, list[StatementResult]]:
-        """Execute a change script and send what it commits; return what each statement did.
-
-        ``database``: the current one. Raises :class:`~ticdc_emit.errors.StatementError` and others at the first
-        statement that fails; what those before it have committed is sent.
+        """Execute a change script and send what it commits; return what each statement did. ``database``: the current
+        one. Raises :class:`~ticdc_emit.errors.StatementError` and others; what was committed before is sent.
         """
         with self._call("SQL") as call:
             results, commits, failure = self.source.run(script, database)
@@ -330,11 +312,9 @@ class Emulator(Running):
         return sent, results
 
     def send_rows(self, rows: Sequence[Mapping[str, Any]]) -> Sent:
-        """Commit row changes as one transaction and send them; see :class:`~ticdc_emit.History` for their form.
-
-        A change that does not fit the rows before it, and a value that its column cannot have, are refused, and then
-        nothing has changed: the :class:`~ticdc_emit.errors.RowError` family, and what SQL raises. So are all while the
-        default changefeed is failed.
+        """Commit row changes as one transaction and send them; see :class:`~ticdc_emit.History` for their form. Raises
+        the :class:`~ticdc_emit.errors.RowError` family, and what SQL raises, for rows that do not fit, and all while
+        the default changefeed is failed; then nothing has changed.
         """
         with self._call("row changes") as call:
             self._refuse_failed()
@@ -357,10 +337,8 @@ class Emulator(Running):
         return call.sent(commits.end, 0)
 
     def tables(self, form: Literal["canonical", "messages"] = "canonical") -> Tables:
-        """Return the expected tables: what a consumer that has read everything should have.
-
-        ``form``: ENUM, SET and binary values in canonical text, or as the default changefeed's messages show them. With
-        table routing, the tables have the names of the messages.
+        """Return the expected tables: what a consumer that has read everything should have, by the names of messages.
+        ``form``: ENUM, SET and binary values in canonical text, or as the default changefeed's messages show them.
         """
         with self._lock.held("the expected tables"):
             tables, target = self.source.tables, TableRoutes.of(self.config).target
@@ -379,10 +357,9 @@ class Emulator(Running):
             }
 
     def run_scenario(self, name: str, *, seed: int = 0, topic: str | None = None) -> tuple[Sent, Scenario]:
-        """Send a scenario's messages to topics of their own; ``topic``: by default a new one.
-
-        Its tables are not those of the source. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name, and
-        for a scenario that the protocol or the release does not have.
+        """Send a scenario's messages to topics of their own, without the source's tables; ``topic``: by default a new
+        one. Raises :class:`~ticdc_emit.errors.ConfigError` for a scenario that does not exist in the protocol or
+        release.
         """
         with self._call("a scenario") as call:
             self._scenarios += 1
@@ -397,7 +374,6 @@ class Emulator(Running):
 
     @property
     def traffic(self) -> TrafficState:
-        """Whether changes are generated, and how many were."""
         traffic = self._traffic  # another thread may replace it
         rows, is_running = (0, False) if traffic is None else (traffic.taken, not traffic.is_paused)
         return TrafficState(is_running, self._rate, rows, self._traffic_error)
@@ -411,9 +387,8 @@ class Emulator(Running):
         return self._traffic is not None and not self._traffic.is_paused
 
     def start_traffic(self, rate: float | None = None) -> TrafficState:
-        """Generate changes of the tables from now on; ``rate``: rows a second, by default as before.
-
-        Raises :class:`~ticdc_emit.errors.ChangefeedStateError` if a table has other columns than at the start.
+        """Generate changes of the tables from now on; ``rate``: rows a second, by default as before. Raises
+        :class:`~ticdc_emit.errors.ChangefeedStateError` if a table has other columns than at the start.
         """
         with self._lock.held("the start of traffic"):
             if rate is not None:
@@ -520,10 +495,7 @@ class Emulator(Running):
         rows_only: bool = False,
         changefeed: str = DEFAULT,
     ) -> Sent:
-        """Send the last messages of each topic-partition again, the same bytes in the same order.
-
-        ``rows_only``: the last ones with rows; without, watermarks and DDL count too.
-        """
+        """Send each topic-partition's last messages again; ``rows_only``: those with rows, no watermarks and DDL."""
         with self._call("redeliver", changefeed) as call:
             rows_in = call.feed.rows_in
             self.sink(changefeed).redeliver(last, topic, partition, lambda each: not rows_only or rows_in([each]) > 0)
@@ -536,7 +508,6 @@ class Emulator(Running):
             return self.sink(changefeed).held
 
     def release(self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT) -> Sent:
-        """Send what was held back, in order."""
         with self._call("release", changefeed) as call:
             self.changefeed(changefeed).release(topic, partition)
         return call.sent()
@@ -552,10 +523,9 @@ class Emulator(Running):
     def restart(
         self, checkpoint_ts: int | None = None, *, transactions: int | None = None, changefeed: str = DEFAULT
     ) -> Sent:
-        """Stop a changefeed as a crash does and start it again at a checkpoint: what comes after it is sent again.
-
-        ``checkpoint_ts``: by default the changefeed's, after which nothing was sent. ``transactions``: the checkpoint
-        before the last so many transactions and DDL. Raises :class:`~ticdc_emit.errors.ChangefeedStateError`.
+        """Stop a changefeed as a crash does and start it again at a checkpoint, by default its own; send what comes
+        after. ``transactions``: the checkpoint before that number of last transactions and DDL. Raises
+        :class:`~ticdc_emit.errors.ChangefeedStateError`.
         """
         with self._call("a restart", changefeed) as call:
             feed = self.changefeed(changefeed)
@@ -565,12 +535,9 @@ class Emulator(Running):
         return call.sent()
 
     def reset(self) -> Sent:
-        """Make everything as at the start, for the next test; return where each topic-partition ends now.
-
-        Traffic stops and nothing is held back any more. Tables that have rows are truncated, and tables that have other
-        definitions are dropped and created anew: by DDL, which the changefeeds send, so that a consumer that lives on
-        has empty tables, too. Then the changefeeds begin anew, without memory of what they sent. The clock goes on.
-        The next test reads each topic-partition from its ``end_offset``.
+        """Make everything as at the start, for the next test; return where each topic-partition ends now. Traffic and
+        holds end. Tables are truncated or, with another definition, dropped and created anew: by DDL that is sent, so
+        that a consumer that lives on has empty tables, too. Then the changefeeds begin anew. The clock goes on.
         """
         with self._call("reset") as call:
             self._traffic, self._traffic_error = None, None

@@ -1,7 +1,5 @@
-"""The pytest fixture ``ticdc_emulator``: a running changefeed into the embedded Kafka of ``ticdc_kafka``.
-
-A plugin of its own beside ``testing/plugin.py``: the emulator imports rooms that test servers must not know. Importing
-it imports nothing else of the library; installing ticdc-emit enables it.
+"""The pytest fixture ``ticdc_emulator``: a plugin beside ``testing/plugin.py``, because test servers must not know this
+package.
 """
 
 from __future__ import annotations
@@ -40,12 +38,10 @@ class EmulatorMaker(Protocol):
 
 @pytest.fixture
 def ticdc_emulator(ticdc_kafka: EmbeddedKafka) -> Iterator[EmulatorMaker]:
-    """A function that starts emulators: ``ticdc_emulator(schema, parameters, changefeed)`` (extra ``kafka``).
-
-    They send to ``ticdc_kafka`` what SQL commits. ``schema``: CREATE TABLE statements; the tables begin empty.
-    ``parameters``: those of a sink URI. Default: Canal-JSON with TiDB extension. ``changefeed``: TiCDC's file, or its
-    content as a mapping. Default: a topic ``{schema}_{table}`` for each table. Further arguments: those of
-    ``ticdc_emit.load_changefeed``. Emulators stop after the test.
+    """A function that starts emulators: ``ticdc_emulator(schema, parameters, changefeed)`` (extra ``kafka``). They send
+    to ``ticdc_kafka`` what SQL commits, until the test ends. ``parameters``: those of a sink URI, default Canal-JSON
+    with TiDB extension. ``changefeed``: TiCDC's file, or its content as a mapping; default: a topic
+    ``{schema}_{table}`` for each table. Further arguments: those of ``ticdc_emit.load_changefeed``.
     """
     from dataclasses import replace
 

@@ -1,16 +1,11 @@
-"""What is refused before a request reaches the control API: other hosts, other sites, large bodies, too many at once.
-
-In: requests as ASGI has them. Out: the same requests with a body that was read whole and is JSON of bounded depth, or a
-refusal as JSON. The API changes what tests see and can connect to Kafka, so it must answer its user alone:
+"""What is refused before a request reaches the control API, which changes tests and can connect to Kafka.
 
 - On loopback a request must name a loopback host: a page of the web that points its own name to 127.0.0.1 (DNS
   rebinding) has another one.
-- A request that a browser sends for a page of another site is refused. There are no CORS headers, so no page reads an
-  answer.
-- With a token, every request but those for health and readiness must have it. Elsewhere than on loopback a token is
-  required (:func:`check_binding`). Tokens are compared in constant time, and no answer repeats one.
-- A body has at most :data:`MOST_BODY_BYTES` and arrives within :data:`BODY_TIMEOUT_S`; JSON is nested at most
-  ``json_depth.DEEPEST`` levels. At most :data:`MOST_AT_ONCE` requests are served at once, and as many that only look.
+- A request that a browser sends for a page of another site is refused. There are no CORS headers.
+- Elsewhere than on loopback a token is required (:func:`check_binding`), for all but health and readiness. It is
+  compared in constant time, and no answer repeats it.
+- Bodies, their time, the depth of JSON and the number of requests are bounded.
 - A script ends before its next statement when its client has gone. When the server ends, every call is answered.
 """
 
@@ -60,10 +55,7 @@ def is_loopback(host: str) -> bool:
 
 
 def address_of(text: str) -> tuple[str, int]:
-    """Return host and port of ``127.0.0.1:8300``, ``:8300`` (loopback), ``8300`` or ``[::1]:8300``.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError`.
-    """
+    """Return host and port of ``127.0.0.1:8300``, ``:8300`` (loopback), ``8300`` or ``[::1]:8300``."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
     if not port.isdecimal() or int(port) > 65535:
@@ -106,10 +98,7 @@ def refusal_body(message: str, remedy: str, kind: str = "RequestRefused", **cont
 
 
 class Guard:
-    """An ASGI application around another one.
-
-    ``checks_host``: the server is bound to loopback, so requests must name it.
-    """
+    """An ASGI application around another one. ``checks_host``: the server is on loopback; requests must name it."""
 
     def __init__(
         self,

@@ -1,12 +1,9 @@
 """The sink of an emulated changefeed: it knows what it sent, can hold partitions back, and can send messages again.
 
-In: the messages that a changefeed writes. Out: the same messages in the sink behind it, unless their topic-partition is
-held; and the newest of them with their offsets (:meth:`RecordingSink.messages`). Memory is bounded: of each
-topic-partition the newest :data:`MOST_MESSAGES` are kept, of all together :data:`MOST_BYTES`, for which the one with
-the most bytes gives up its oldest; messages that wait for the release of their partition may have as many bytes again.
-
-Offsets are counted from the end that a topic-partition had when the changefeed first used it. Changefeeds that write to
-one Kafka share :class:`TopicEnds`, so they are Kafka's own as long as no other program writes to the topics.
+Memory is bounded: of each topic-partition the newest :data:`MOST_MESSAGES` are kept, of all :data:`MOST_BYTES`, for
+which the one with the most bytes gives up its oldest; messages that wait may have as many bytes again. Offsets are
+counted from a topic-partition's end at its first use. Changefeeds that write to one Kafka share :class:`TopicEnds`, so
+they are Kafka's own as long as no other program writes there.
 """
 
 from __future__ import annotations
@@ -93,9 +90,8 @@ def current_ends(sink: Sink, targets: Iterable[Target]) -> dict[Target, int]:
 
 
 class RecordingSink:
-    """A sink around another one, in this process. ``ends``: shared by changefeeds that write to the same Kafka.
-
-    One lock is held while messages are sent, the other one only while something is looked up or recorded.
+    """A sink around another one. ``ends``: shared by changefeeds that write to the same Kafka. One lock is held while
+    messages are sent, the other one only while something is looked up or recorded.
     """
 
     in_process = True
@@ -177,8 +173,7 @@ class RecordingSink:
         self, topic: str | None = None, partition: int | None = None, last: int | None = None
     ) -> list[Message]:
         """Return the newest messages that were sent, of each topic-partition at most ``last``, in order of offset.
-
-        Raises :class:`~ticdc_emit.errors.UnknownTopicError` for a topic-partition that the changefeed does not use.
+        Raises :class:`~ticdc_emit.errors.UnknownTopicError`.
         """
         with self._lock:
             found: list[Message] = []
@@ -211,9 +206,8 @@ class RecordingSink:
         partition: int | None = None,
         is_wanted: Callable[[Message], bool] = lambda _: True,
     ) -> int:
-        """Send the last messages that are wanted of each topic-partition again, the same bytes in the same order.
-
-        Where a partition is held, they wait behind the others. Return their number. Raises the errors of the sink.
+        """Send the last messages that are wanted of each topic-partition again, and return their number. Where a
+        partition is held, they wait after the others.
         """
         with self._sending:
             again = []

@@ -1,8 +1,4 @@
-"""The control API as an HTTP server in a thread of this process, on uvicorn (extra ``serve``).
-
-In: an emulator and an address. Out: a server whose :attr:`ControlServer.url` answers when :meth:`ControlServer.start`
-returns.
-"""
+"""The control API as an HTTP server in a thread of this process, on uvicorn (extra ``serve``)."""
 
 from __future__ import annotations
 
@@ -51,11 +47,10 @@ def _impatient() -> type[asyncio.Protocol]:
 
 
 class ControlServer(Running):
-    """A context manager. ``address``: ``HOST:PORT``; port 0 chooses a free one. ``token``: that requests must have.
-
-    ``served``: ``host:port`` of the Kafka and of the schema registry that changefeeds made over HTTP may use beside
-    loopback's; ``any_sink``: they may use any. Raises :class:`~ticdc_emit.errors.ConfigError` for what is not an
-    address, and for an address elsewhere than on loopback without a token.
+    """A context manager; its ``url`` answers. ``address``: ``HOST:PORT``; port 0: any free one. ``token``: required in
+    requests. ``served``: ``host:port`` of the Kafka and the schema registry that changefeeds made over HTTP may use
+    beside loopback's; ``any_sink``: any. Raises :class:`~ticdc_emit.errors.ConfigError` for an address elsewhere than
+    on loopback without a token.
     """
 
     def __init__(

@@ -1,11 +1,7 @@
 """The TiDB of an emulator: tables with their rows, a clock, and what was committed, for any number of changefeeds.
 
-In: SQL, row changes, DDL, typed rows of generated traffic. Out: :class:`Commits` in commit order, which a changefeed
-sends from its own checkpoint on (:meth:`Source.after`), the tables at a checkpoint (:meth:`Source.catalog_at`), and the
-expected final tables (:attr:`Source.tables`). What was committed is kept as long as it fits into :data:`MOST_BYTES`; a
-changefeed cannot go back behind that, as a TiDB's garbage collection forbids it.
-
-Nothing here but the clock is thread-safe: the emulator holds its lock.
+Commits are kept as long as they fit into :data:`MOST_BYTES`; a changefeed cannot go back before that, as a TiDB's
+garbage collection forbids it. Only the clock is thread-safe: the emulator holds its lock.
 """
 
 from __future__ import annotations
@@ -56,10 +52,7 @@ _MOST_ROWS = 10_000  # of one batch, where a changefeed catches up
 
 
 class Clock:
-    """TSOs, each above all before: the wall clock's, or one more than the last. ``now``: milliseconds since 1970.
-
-    Several threads may ask it.
-    """
+    """TSOs, each above all before: the wall clock's, or one more than the last. Thread-safe. ``now``: ms since 1970."""
 
     def __init__(self, now: Callable[[], int] | None = None) -> None:
         self._lock = threading.Lock()
@@ -140,10 +133,7 @@ def _one(commits: Sequence[Commits]) -> Commits:
 
 
 class Source:
-    """``schema``: SQL text of the tables at the start, which are empty; ``catalog``: what it makes.
-
-    ``now``: the milliseconds of the clock; by default those of the wall clock.
-    """
+    """``schema``: SQL text of the tables at the start, which are empty. ``now``: ms, by default the wall clock's."""
 
     def __init__(
         self,
@@ -186,7 +176,6 @@ class Source:
 
     def run(self, script: str, database: str | None) -> tuple[list[StatementResult], Commits, TicdcEmitError | None]:
         """Execute a change script; return its results, what it committed, and the error at which it ended.
-
         ``database``: the current one; by default that of all tables. What comes before the error stays committed.
         """
         _refuse_given_times(script, self._sql_mode)
@@ -259,9 +248,8 @@ class Source:
     def take_generated(
         self, changes: Mapping[str, Sequence[pa.RecordBatch]], until: int, ddl: Sequence[tuple[int, str]] = ()
     ) -> Commits:
-        """Commit changes of generated traffic, in the typed form by ``schema.name``, and its DDL, up to a TSO.
-
-        Each keeps its commit_ts. Where SQL has changed its row, it is made to fit.
+        """Commit generated changes in the typed form by ``schema.name``, and DDL, up to a TSO, each at its commit_ts.
+        Where SQL has changed a row, its change is made to fit.
         """
         start = begin = self._log[-1].end if self._log else self.begins
         database = current_database(None, self.catalog)
@@ -297,9 +285,8 @@ class Source:
     # -- reset --------------------------------------------------------------------------------------------------------
 
     def reset(self) -> Commits:
-        """Make the tables those of the start again, without rows, by DDL; return the statements.
-
-        Tables with rows are truncated. If one has another definition, all are dropped and created anew. Ids go on.
+        """Make the tables those of the start again, without rows, by DDL; return the statements. Ids go on. Tables with
+        rows are truncated. If one has another definition, all are dropped and created anew.
         """
         start = self.clock.last
         database = current_database(None, self._start)
@@ -350,9 +337,8 @@ class Source:
     # -- the log ------------------------------------------------------------------------------------------------------
 
     def after(self, checkpoint: int) -> Iterator[Commits]:
-        """Yield what was committed after a TSO, in commit order.
-
-        Raises :class:`~ticdc_emit.errors.ChangefeedStateError` for one before the log.
+        """Yield what was committed after a TSO. Raises :class:`~ticdc_emit.errors.ChangefeedStateError` for one before
+        the log.
         """
         self.check_start(checkpoint)
         yield from joined(each.between(checkpoint, each.end) for each in list(self._log) if each.end > checkpoint)
@@ -440,9 +426,8 @@ def generic_changes(info: TableInfo, batches: Iterable[pa.RecordBatch], how: Ren
 
 
 def fitted(change: Mapping[str, Any], info: TableInfo, rows: Rows) -> dict[str, Any] | None:
-    """Return a change as the rows of its table allow it, ``None`` if there is nothing to change.
-
-    A table without a handle key is not known to SQL otherwise than by whole rows: its changes stay as they are.
+    """Return a change as the rows of its table allow it, ``None`` if there is nothing to change. Without a handle key
+    it stays as it is: SQL knows such rows by whole rows only.
     """
     if not info.whole_handle_key:
         return dict(change)

@@ -1,14 +1,9 @@
-"""What ``cdc cli changefeed`` asks of TiCDC's OpenAPI v2, over an emulator: create, query, list, pause, resume, remove.
+"""What ``cdc cli changefeed`` asks of TiCDC's OpenAPI v2 (docs.pingcap.com), over an emulator.
 
-In: TiCDC's requests (docs.pingcap.com, "TiCDC OpenAPI v2"). Out: TiCDC's answers, and its errors:
-``{"error_msg": "[CDC:ErrX]...", "error_code": "CDC:ErrX"}`` with status 400 for those that TiCDC counts as the
-request's (:data:`_BAD_REQUEST`), else 500. A changefeed that is created sends what the emulator's tables commit. Its
-``replica_config`` is the changefeed file with ``_`` for ``-``, so the loader of the file checks it.
-
-A request decides where this server connects to, so what a changefeed may name is limited (:func:`refuse_outside`): the
-served Kafka and registry, and those on loopback. ``blackhole://`` sends nothing. No option may name a file.
-
-Source: ``cdc/api/v2`` and ``cdc/api/util.go`` of pingcap/tiflow.
+Errors have status 400 if TiCDC counts them as the request's (:data:`_BAD_REQUEST`), else 500. ``replica_config`` is the
+changefeed file with ``_`` for ``-``, so the loader of the file checks it. A request decides where this server connects
+to, so a changefeed may name only the served Kafka and registry, those on loopback, and ``blackhole://``
+(:func:`refuse_outside`). Source: ``cdc/api/v2`` and ``cdc/api/util.go`` of pingcap/tiflow.
 """
 
 from __future__ import annotations
@@ -88,7 +83,6 @@ _WORDS = {"CDC:ErrKafkaNewProducer": "new kafka producer", "CDC:ErrAPIInvalidPar
 
 
 def code_of(error: TicdcEmitError) -> str:
-    """Return TiCDC's code of an error."""
     if code := error.context.get("code"):
         return str(code)
     if named := _CODE.match(error.message):
@@ -132,9 +126,8 @@ class Upstream(_Body):
 
 @dataclass
 class TicdcService:
-    """What TiCDC's API knows beside the emulator.
-
-    ``served``: ``host:port`` that changefeeds may use beside loopback's. ``any_sink``: they may use any.
+    """TiCDC's API. ``served``: ``host:port`` that changefeeds may use beside loopback's; ``any_sink``: they may use
+    any.
     """
 
     emulator: Emulator
@@ -239,9 +232,8 @@ def check_id(name: str) -> None:
 
 
 def refuse_outside(config: ChangefeedConfig, served: frozenset[str] | set[str]) -> None:
-    """Raise :class:`TicdcRefusal` for a configuration that names a server elsewhere, a storage, or a file.
-
-    ``served``: ``host:port`` that may be named beside loopback's.
+    """Raise :class:`TicdcRefusal` for a configuration that names a storage, a file, or a server elsewhere. ``served``:
+    ``host:port`` that may be named beside loopback's.
     """
     kafka, codec = config.kafka, config.codec
     options = {

@@ -4,8 +4,8 @@
     def test_my_consumer(history, feed):
         assert my_tables(history.messages(feed.sink_uri, changefeed=feed.changefeed)) == history.tables()
 
-Rows are in the generic form everywhere: ``dict[str, str | None]`` of canonical text (docs/types.md). Arguments are
-checked when a strategy is made; :class:`~ticdc_emit.errors.StrategyError` names the wrong one.
+Rows are ``dict[str, str | None]`` of canonical text. A wrong argument raises :class:`~ticdc_emit.errors.StrategyError`
+when a strategy is made.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Configurations of changefeeds: sink URI and changefeed file with compatible options.
+"""Configurations of changefeeds, which TiCDC and this library accept without a warning.
 
-In: protocols. Out: :class:`FeedOptions`, which TiCDC and this library accept without a warning. Every option affects
-the content or the target of messages, or the files of a storage sink; options of brokers and security are left out.
+Options affect content or target of messages, or the files of a storage sink; brokers and security are left out.
 """
 
 from __future__ import annotations
@@ -70,17 +69,15 @@ class FeedOptions:
         return {"version": VERSION, "sink_uri": self.sink_uri, "changefeed": self.changefeed}
 
     def to_json(self) -> str:
-        """Return :meth:`to_dict` as one line of JSON in ASCII; :meth:`from_json` returns equal options.
-
-        Raises :class:`~ticdc_emit.errors.JsonError` for a value that JSON does not have, such as a date.
+        """Return :meth:`to_dict` as one line of ASCII. Raises :class:`~ticdc_emit.errors.JsonError` for a date and the
+        like.
         """
         return json_line(self.to_dict(), what="the changefeed")
 
     @classmethod
     def from_json(cls, data: Json) -> FeedOptions:
-        """Return the options that :meth:`to_json` wrote. ``data``: its text, or the object that was read from it.
-
-        Raises :class:`~ticdc_emit.errors.JsonError` for anything else. :meth:`load` checks the options themselves.
+        """Return the options of :meth:`to_json`. ``data``: text or object. :meth:`load` checks the options themselves.
+        Raises :class:`~ticdc_emit.errors.JsonError`.
         """
         members = Members.of(data, "a changefeed")
         options = cls(members.text("sink_uri"), members.mapping("changefeed"))
@@ -115,14 +112,12 @@ def changefeeds(
     :meth:`History.files <ticdc_emit.traffic.History.files>` makes.
 
     ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``simple-json`` or ``simple-avro``; ``None`` for
-    all. A storage sink has ``csv`` and ``canal-json``, and no options of partitions and registries. ``releases``: the
-    releases of TiCDC that may be used, if they have the protocol; default: ``classic``, or ``next`` for a protocol that
-    only it has. ``partitions``: the partition dispatchers that may be used; ``ts`` sends the changes of a row to
-    different partitions. ``max_partitions``: the maximum number of partitions of a topic. ``force_replicate``: tables
-    without a handle key are replicated; Avro and some options exclude it. ``compression``: messages may be compressed
-    with Snappy or LZ4, if the protocol has it. ``schema_registry``: the URL that Avro names.
-    Raises :class:`~ticdc_emit.errors.StrategyError` for any other value, for Avro with ``force_replicate``, and for a
-    protocol that none of the releases has.
+    all. A storage sink has ``csv`` and ``canal-json``, and no options of partitions and registries. ``releases``: those
+    that may be used, default ``classic``, or ``next`` for a protocol that only it has. ``partitions``: the partition
+    dispatchers; ``ts`` sends the changes of a row to different partitions. ``force_replicate``: tables without a handle
+    key are replicated; Avro and some options exclude it. ``compression``: messages may be compressed with Snappy or
+    LZ4. ``schema_registry``: the URL that Avro names. Raises :class:`~ticdc_emit.errors.StrategyError` for any other
+    value, Avro with ``force_replicate``, and a protocol that none of the releases has.
     """
     release_names = None if releases is None else _known_releases(releases)
     if protocols is None:
@@ -165,7 +160,6 @@ def _known_releases(releases: str | Collection[str]) -> tuple[str, ...]:
 
 
 def _releases_of(name: str, releases: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the releases that may be drawn with a protocol; ``None``: the first one that has it."""
     having = parse_protocol_name(name)[0].releases
     return having[:1] if releases is None else tuple(each for each in releases if each in having)
 

@@ -1,8 +1,4 @@
-"""Names, column types and CREATE TABLE statements of tables that TiDB accepts.
-
-In: the arguments of strategies, checked here (:class:`TableShape`). Out: strategies of SQL text. Types are drawn with
-all their sizes; which of them can be keys, and which defaults they take, is in :class:`ColumnType`.
-"""
+"""Names, column types with all their sizes, and CREATE TABLE statements of tables that TiDB accepts, as SQL text."""
 
 from __future__ import annotations
 
@@ -49,10 +45,7 @@ _ANY = _PLAIN | _ODD_ONES
 
 
 def names(*, allow_odd: bool = False) -> st.SearchStrategy[str]:
-    """Return names of lower-case letters, digits and underscores.
-
-    ``allow_odd``: also what TiDB allows between backquotes, such as blanks, quotes, dots, capitals and other alphabets.
-    """
+    """Return names of lower-case letters, digits and underscores; ``allow_odd``: also what backquotes allow."""
     return _ANY if allow_odd else _PLAIN
 
 
@@ -64,10 +57,7 @@ def same_name(name: str) -> str:
 def known_names(
     value: str | Iterable[str] | None, known: tuple[str, ...], *, what: str, argument: str
 ) -> tuple[str, ...]:
-    """Return the names that an option gives, all that are known for ``None``.
-
-    Raises :class:`StrategyError` for none and for unknown ones; ``what``: what they are.
-    """
+    """Return the names that an option gives, all for ``None``. Raises :class:`StrategyError` for an unknown one."""
     given = known if value is None else hints.values(value)
     unknown = [name for name in given if name not in known]
     if given and not unknown:
@@ -90,7 +80,6 @@ class ColumnType:
 
     @property
     def key(self) -> bool:
-        """Whether a key can have columns of the type without a prefix length."""
         return self.name not in NEVER_KEYS
 
 
@@ -217,7 +206,6 @@ class TableShape:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> TableShape:
-        """Raises :class:`StrategyError` for an unknown type, if no type can be in a key, and for a wrong number."""
         types = known_names(options.get("types"), TYPES, what="column types", argument="types")
         shape = cls(**{**options, "types": types})
         if not 1 <= shape.max_columns <= _MOST_COLUMNS:
@@ -248,14 +236,13 @@ def tables(*, schema: str = "test", **options: Unpack[TableOptions]) -> st.Searc
     """Return CREATE TABLE statements of tables in the database ``schema``.
 
     A table has a primary key, clustered or not, or a unique key whose columns are NOT NULL; some have another unique
-    key, and a virtual column. ``types``: the names of the column types (:data:`~ticdc_emit.strategies.TYPES`), ``None``
-    for all. ``names``: of tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: not
-    counting the virtual one, default 6. ``allow_keyless``: also tables without a handle key, which TiCDC replicates
-    with ``force-replicate`` only; default ``False``. The others are ``True`` by default. ``allow_defaults``: columns
-    with a DEFAULT. ``allow_virtual``: virtual columns, with which debezium-avro refuses all rows.
-    ``allow_backslashes``: in labels of ENUM and SET; DDL as a running TiCDC prints it loses them (``ddl_text``). Raises
-    :class:`~ticdc_emit.errors.StrategyError` for an unknown type, if none of the types can be in a key, and for
-    ``max_columns`` outside 1..1000.
+    key, and a virtual column. ``types``: some of :data:`~ticdc_emit.strategies.TYPES`, ``None`` for all. ``names``: of
+    tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: without the virtual one, default
+    6. ``allow_keyless``: also tables without a handle key, which TiCDC replicates with ``force-replicate`` only;
+    default ``False``. ``True`` by default: ``allow_defaults``; ``allow_virtual``: virtual columns, with which
+    debezium-avro refuses all rows; ``allow_backslashes``: in labels of ENUM and SET, which DDL of a running TiCDC loses
+    (``ddl_text``). Raises :class:`~ticdc_emit.errors.StrategyError` for an unknown type, if no type can be in a key,
+    and for ``max_columns`` outside 1..1000.
     """
     refuse_unknown("tables", options, TableOptions)
     return named_tables(schema, TableShape.of(options)).map(itemgetter(1))
@@ -289,7 +276,6 @@ def named_tables(
 
 
 def _names(shape: TableShape, count: int, used: frozenset[str]) -> st.SearchStrategy[list[str]]:
-    """Return different names; the first one is the table's."""
     several = st.lists(shape.identifiers, min_size=count, max_size=count, unique_by=same_name)
     return several.filter(lambda drawn: same_name(drawn[0]) not in used)
 

@@ -1,8 +1,7 @@
 """DDL statements that apply to the tables of a catalog.
 
-Their effect on existing rows is known without TiDB: new columns have a constant DEFAULT or none, MODIFY COLUMN goes to
-a wider type of the same kind, and every table keeps its handle key. So :meth:`ticdc_emit.traffic.History.tables` can
-follow them.
+:meth:`ticdc_emit.traffic.History.tables` must know their effect on rows: new columns have a constant DEFAULT or none,
+MODIFY COLUMN goes to a wider type of the same kind, and every table keeps its handle key.
 """
 
 from __future__ import annotations
@@ -64,11 +63,10 @@ _LONGEST_CHAR, _DIGITS, _SCALE, _FSP = 255, 65, 30, 6
 def ddl(
     catalog: Catalog, *, kinds: str | Collection[str] | None = None, **options: Unpack[TableOptions]
 ) -> st.SearchStrategy[str]:
-    """Return statements that apply to ``catalog`` as it is now; drawing one does not apply it.
-
-    ``kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all; the last table is not dropped.
-    ``options``: of new tables and columns, as in :func:`~ticdc_emit.strategies.tables`. Raises
-    :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and if none of them applies to the catalog.
+    """Return statements that apply to ``catalog`` as it is now; drawing one does not apply it. ``kinds``: some of
+    :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all; the last table is not dropped. ``options``: as in
+    :func:`~ticdc_emit.strategies.tables`. Raises :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and if
+    none applies.
     """
     refuse_unknown("ddl", options, TableOptions)
     shape = TableShape.of(options)
@@ -83,7 +81,6 @@ def ddl(
 
 
 def applicable(catalog: Catalog, kinds: Collection[str], shape: TableShape) -> st.SearchStrategy[str] | None:
-    """Return statements that apply to the catalog, ``None`` if there are none."""
     bases = [info for info in catalog.tables() if not info.is_view]
     choices: list[_Statements] = []
     for kind in kinds:

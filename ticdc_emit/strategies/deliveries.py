@@ -1,8 +1,7 @@
 """Histories whose messages are delivered again, as when TiCDC restarts.
 
-TiCDC keeps a checkpoint: a TSO up to which every partition has everything. After a restart it begins after the
-checkpoint, so every partition gets the messages of later commits again, in whole transactions and in the same order. A
-checkpoint never falls. A run may end before it reaches the end of the previous one.
+TiCDC restarts at a checkpoint, a TSO up to which every partition has everything: later commits come again, in whole
+transactions and in the same order. A checkpoint never falls. A run may end before the end of the previous one.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ _BEFORE_ALL = -1
 
 @dataclass(frozen=True, repr=False)
 class Delivery:
-    """A history as a consumer receives it. ``messages``: in the order of arrival, with their offsets. ``config``: the
-    changefeed, which ``feed`` loads with the history's time zone. ``partitions``: the partition count of each topic.
-    ``schemas``: Avro schemas by id.
+    """A history as a consumer receives it: ``messages`` in the order of arrival, with their offsets; ``config``:
+    ``feed`` with the history's time zone; ``partitions``: the partition count of each topic; ``schemas``: Avro schemas
+    by id.
     """
 
     history: History
@@ -51,9 +50,8 @@ class Delivery:
         return f"Delivery(history={self.history!r}, feed={self.feed!r}, messages={self.messages!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the delivery for JSON: ``version`` (1), ``history`` and ``feed`` (their ``to_dict``), ``messages``
-        (objects with ``topic``, ``partition``, ``offset``, ``key`` and ``value``, these two as base64 or null),
-        ``partitions`` and ``schemas`` (objects with ``id`` and ``schema``).
+        """Return the delivery for JSON: ``version`` (1), ``history``, ``feed``, ``messages`` (``topic``, ``partition``,
+        ``offset``, ``key`` and ``value`` as base64 or null), ``partitions`` and ``schemas`` (``id``, ``schema``).
         """
         return {
             "version": VERSION,
@@ -67,18 +65,14 @@ class Delivery:
         }
 
     def to_json(self) -> str:
-        """Return :meth:`to_dict` as one line of JSON in ASCII; :meth:`from_json` returns an equal delivery.
-
-        Raises :class:`~ticdc_emit.errors.JsonError` for a value that JSON does not have.
-        """
+        """Return :meth:`to_dict` as one line of ASCII. Raises :class:`~ticdc_emit.errors.JsonError`."""
         return json_line(self.to_dict(), what="the delivery")
 
     @classmethod
     def from_json(cls, data: Json) -> Delivery:
-        """Return the delivery that :meth:`to_json` wrote. ``data``: its text, or the object that was read from it.
-
-        Raises :class:`~ticdc_emit.errors.JsonError` for anything else, and :class:`~ticdc_emit.errors.ConfigError` for
-        a changefeed that cannot be loaded.
+        """Return the delivery of :meth:`to_json`. ``data``: text or object. Raises
+        :class:`~ticdc_emit.errors.JsonError`, and :class:`~ticdc_emit.errors.ConfigError` for a changefeed that cannot
+        be loaded.
         """
         members = Members.of(data, "a delivery")
         history, feed = History.from_json(members.object("history")), FeedOptions.from_json(members.object("feed"))
@@ -89,7 +83,6 @@ class Delivery:
         return cls(history, feed.load(time_zone=history.time_zone), feed, messages, partitions, schemas)
 
     def consumer(self) -> ReferenceConsumer:
-        """Return a reference consumer for this changefeed."""
         catalog = self.history.catalog(config=self.config)
         return ReferenceConsumer(self.config, catalog, partitions=self.partitions, schemas=self.schemas)
 
@@ -116,12 +109,9 @@ def deliveries(
     """Return histories with their messages, some of which are delivered again.
 
     ``history``: default :func:`~ticdc_emit.strategies.histories` with plain names and without virtual columns, which
-    every protocol can send. ``feed``: default :func:`~ticdc_emit.strategies.changefeeds`; a changefeed gets the
-    history's time zone. ``max_restarts``: the maximum number of restarts of TiCDC, 0 for none.
-
-    Raises :class:`~ticdc_emit.errors.StrategyError` for a negative ``max_restarts``; and when an example is drawn, the
-    errors of :meth:`History.messages <ticdc_emit.traffic.History.messages>` for a history that the changefeed cannot
-    send.
+    every protocol can send. ``feed``: default :func:`~ticdc_emit.strategies.changefeeds`. ``max_restarts``: of TiCDC.
+    Raises :class:`~ticdc_emit.errors.StrategyError`; when an example is drawn, what :meth:`History.messages
+    <ticdc_emit.traffic.History.messages>` raises.
     """
     _require_restarts(max_restarts)
     drawn_histories = histories(names=names(allow_odd=False), allow_virtual=False) if history is None else history
@@ -132,10 +122,8 @@ def redelivered(
     messages: Sequence[Message], config: ChangefeedConfig, *, schemas: SchemaSource | None = None, max_restarts: int = 3
 ) -> st.SearchStrategy[list[Message]]:
     """Return the messages of a changefeed as they arrive if TiCDC restarts: each at least once, with new offsets.
-
-    ``messages``: those of each partition in their order. ``schemas``: Avro schemas by id; default: the changefeed's
-    registry. ``max_restarts``: as for :func:`deliveries`. Raises :class:`~ticdc_emit.errors.StrategyError`, and
-    :class:`~ticdc_emit.consume.DecodeError` for a message that cannot be read.
+    ``messages``: those of each partition in their order. ``schemas``: default: the changefeed's registry. Raises
+    :class:`~ticdc_emit.errors.StrategyError`, :class:`~ticdc_emit.consume.DecodeError`.
     """
     _require_restarts(max_restarts)
     return _redelivery(_sent_commits(messages, config, schemas), max_restarts)

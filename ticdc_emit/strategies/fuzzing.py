@@ -1,12 +1,8 @@
 """Examples for a consumer in any language: random histories, their messages as they arrive, and the expected tables.
 
-In: a changefeed, tables or none, limits and a seed. Out: one example after the other (:func:`examples`), the same ones
-for the same arguments and versions of packages; or the first one that a consumer fails, and a small one that it also
-fails (:func:`failing_example`). Messages arrive in the order of their partition, some of them again, as
-after restarts of TiCDC; partitions arrive in any order.
-
-A protocol does not carry everything (docs/consumer.md). What is known not to arrive is not drawn, and an example counts
-only if the reference consumer, which shares no code with the encoders, ends with the tables of the history.
+The same arguments and versions of packages give the same examples. A protocol does not carry everything
+(docs/consumer.md): what is known not to arrive is not drawn, and an example counts only if the reference consumer,
+which shares no code with the encoders, ends with the tables of the history.
 """
 
 from __future__ import annotations
@@ -61,11 +57,9 @@ def feed_of_examples(
     release: str | None = None,
 ) -> FeedOptions:
     """Return the changefeed of examples, complete: with its release and, for Avro, a schema registry and topics.
-
-    ``protocol``: also ``simple-json`` and ``simple-avro``; default that of ``changefeed``, the changefeed file as a
-    mapping, else ``canal-json``. ``sink_uri``: its options; default those with which the protocol carries most, and
-    three partitions. ``release``: default the changefeed file's, else the first that has the protocol. Raises
-    :class:`~ticdc_emit.errors.ConfigError`.
+    ``protocol``: default that of ``changefeed``, else ``canal-json``. ``sink_uri``: default the options with which the
+    protocol carries most, and three partitions. ``release``: default the changefeed file's, else the first that has the
+    protocol. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
     document: dict[str, Any] = copy.deepcopy(dict(changefeed or {}))
     if release is not None:
@@ -98,9 +92,7 @@ def feed_of_examples(
 
 @dataclass(frozen=True)
 class ExampleOptions:
-    """What is drawn. ``schema``: SQL of the tables; ``None``: random ones. ``ddl``: whether statements come between
-    rows, if the changefeed sends them. ``restarts``: the maximum number of restarts of TiCDC.
-    """
+    """What is drawn. ``schema``: SQL of the tables; ``None``: random ones. ``restarts``: the maximum number."""
 
     feed: FeedOptions
     schema: str | None = None
@@ -124,7 +116,6 @@ class Example:
 
     @property
     def label(self) -> str:
-        """The example in a few words."""
         history = self.delivery.history
         counts = (
             counted(len(self.keys), "table"),
@@ -145,16 +136,13 @@ class Example:
         return self.delivery.history.tables(protocol=protocol, config=config)
 
     def check(self, tables: GivenTables, *, canonical: bool = False) -> list[Difference]:
-        """Compare a consumer's tables with :meth:`expected`.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for anything but tables of text.
+        """Compare a consumer's tables with :meth:`expected`. Raises :class:`~ticdc_emit.errors.ConfigError` for
+        non-text.
         """
         return differences(self.expected(canonical=canonical), self.keys, tables)
 
     def to_dict(self, *, canonical: bool = False) -> dict[str, Any]:
-        """Return the example for JSON: ``example``, the members of the delivery, ``expected`` (rows by
-        ``schema.table``) and ``keys``.
-        """
+        """Return ``example``, the members of the delivery, ``expected`` (rows by ``schema.table``) and ``keys``."""
         expected = self.expected(canonical=canonical)
         return {
             "example": self.number,
@@ -165,10 +153,8 @@ class Example:
 
 
 def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[Example], object]) -> None:
-    """Draw ``count`` examples and call ``take`` with each, as soon as it is there.
-
-    Raises :class:`~ticdc_emit.errors.StrategyError` if the changefeed does not carry enough of what is drawn, and the
-    errors of the histories' messages for one that cannot send the tables.
+    """Draw ``count`` examples and call ``take`` with each at once. Raises :class:`~ticdc_emit.errors.StrategyError` if
+    the changefeed carries too little, and errors of the messages.
     """
     tally = _Tally(count)
     _draw(options, seed, tally, take, (Phase.generate,))
@@ -179,10 +165,8 @@ def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[
 def failing_example(
     options: ExampleOptions, *, seed: int, count: int, passes: Callable[[Example], bool], shrink_s: float = SHRINK_S
 ) -> tuple[Example, Example] | None:
-    """Return the first of ``count`` examples that ``passes`` refuses, and the smallest that was found from there.
-
-    The first ones are those of :func:`examples`; for ``shrink_s`` seconds, smaller histories follow, whose numbers go
-    on. Returns ``None`` if all pass. Raises what :func:`examples` raises, and what ``passes`` raises.
+    """Return the first of ``count`` examples that ``passes`` refuses, and the smallest found; ``None`` if all pass.
+    Smaller histories are looked for during ``shrink_s`` seconds. Raises what :func:`examples` and ``passes`` raise.
     """
     tally = _Tally(count)
     first: Example | None = None
@@ -247,8 +231,6 @@ def _draw(
 
 @dataclass
 class _Tally:
-    """How many examples of ``wanted`` were taken, and how many were left out."""
-
     wanted: int
     taken: int = 0
     left_out: int = 0

@@ -1,7 +1,6 @@
 """Row changes of one table, rows alone, and whole histories: tables, DDL and transactions in the order of commits.
 
-In: tables as SQL or from a catalog, and what may happen to them. Out: changes and rows in the generic form, and
-:class:`~ticdc_emit.traffic.History` objects in which each change fits the rows and the table version of its time.
+Each change fits the rows and the table version of its time.
 """
 
 from __future__ import annotations
@@ -49,10 +48,8 @@ def changes(
     time_zone: str = "UTC",
     allow_zero_dates: bool = True,
 ) -> st.SearchStrategy[Change]:
-    """Return single changes of ``table``: ``schema``, ``table``, ``op``, ``commit_ts``, ``before``, ``after``.
-
-    ``ops``: some of insert, update and delete. ``allow_key_updates``: also updates that change the handle key. The
-    other arguments are those of :func:`~ticdc_emit.strategies.histories`. For changes that follow from each other, use
+    """Return single changes of ``table`` in the generic form; they do not follow from each other. ``ops``: some of
+    insert, update and delete. ``allow_key_updates``: also updates that change the handle key. The others are those of
     :func:`~ticdc_emit.strategies.histories`. Raises :class:`~ticdc_emit.errors.StrategyError`.
     """
     kinds = known_names(ops, _OPS, what="operations", argument="ops")
@@ -75,7 +72,6 @@ def _draw_changes(
 
 
 def change(info: TableInfo, op: str, commit_ts: int, before: Row | None, after: Row | None) -> Change:
-    """Return a change in the generic form."""
     return {
         "schema": info.schema, "table": info.name, "op": op, "commit_ts": commit_ts, "before": before, "after": after,
     }  # fmt: skip
@@ -85,11 +81,9 @@ Row: TypeAlias = "dict[str, str | None]"
 
 
 def rows(table: str | TableInfo, *, time_zone: str = "UTC", allow_zero_dates: bool = True) -> st.SearchStrategy[Row]:
-    """Return rows of ``table``: the CREATE TABLE of one table, or a version of one from a catalog.
-
-    Each is a mapping from the columns of row changes (without virtual ones) to values of
-    :func:`~ticdc_emit.strategies.values`. Raises :class:`~ticdc_emit.errors.StrategyError` for SQL that does not make
-    exactly one table, and :class:`~ticdc_emit.errors.DdlError` for SQL that cannot be read.
+    """Return rows of ``table``: the CREATE TABLE of one table, or a version of one from a catalog. They lack virtual
+    columns; values are those of :func:`~ticdc_emit.strategies.values`. Raises :class:`~ticdc_emit.errors.StrategyError`
+    for SQL that does not make exactly one table, :class:`~ticdc_emit.errors.DdlError`.
     """
     return _rows(table_of(table, time_zone), time_zone, allow_zero_dates)
 
@@ -126,8 +120,6 @@ _PAUSES = st.integers(1, 1 << LOGICAL_BITS + 2) | st.integers(1, _LONGEST_PAUSE_
 
 
 class HistoryOptions(TableOptions, total=False):
-    """The arguments of :func:`histories`."""
-
     max_tables: int
     max_commits: int
     ddl_kinds: str | Collection[str] | None
@@ -155,14 +147,13 @@ class _Arguments:
 def histories(schema: str | None = None, **options: Unpack[HistoryOptions]) -> st.SearchStrategy[History]:
     """Return histories (:class:`ticdc_emit.traffic.History`) of the tables that ``schema`` makes, or of drawn ones.
 
-    ``schema``: SQL text. Without it, up to ``max_tables`` (default 2) tables of at most ``max_columns`` columns, with
-    the other options of :func:`~ticdc_emit.strategies.tables`; ``allow_backslashes`` is ``False`` by default.
-    ``max_commits``: the number of transactions and statements, default 20. ``ddl_kinds``: some of
-    :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` (the default) for all, ``()`` for no DDL. The others are ``True``
-    by default. ``allow_key_updates``: updates that change the handle key. ``allow_deletes``: deletes, and updates that
-    change a unique key, which TiCDC splits into a delete and an insert. ``allow_seq``: transactions whose changes have
-    a ``seq``. ``time_zone``, ``allow_zero_dates``: as in :func:`~ticdc_emit.strategies.values`. Raises
-    :class:`~ticdc_emit.errors.StrategyError`, and :class:`~ticdc_emit.errors.DdlError` for SQL that cannot be read.
+    ``schema``: SQL text. Without it, up to ``max_tables`` (default 2) tables, with the other options of
+    :func:`~ticdc_emit.strategies.tables`; ``allow_backslashes`` is ``False`` by default. ``max_commits``: transactions
+    and statements, default 20. ``ddl_kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` (the default)
+    for all, ``()`` for no DDL. ``True`` by default: ``allow_key_updates``; ``allow_deletes``: deletes, and updates of a
+    unique key, which TiCDC splits; ``allow_seq``: transactions whose changes have a ``seq``. ``time_zone``,
+    ``allow_zero_dates``: as in :func:`~ticdc_emit.strategies.values`. Raises :class:`~ticdc_emit.errors.StrategyError`,
+    :class:`~ticdc_emit.errors.DdlError`.
     """
     refuse_unknown("histories", options, HistoryOptions)
     given: dict[str, Any] = {"allow_backslashes": False, **options}
@@ -293,9 +284,8 @@ class _Transaction:
         self._used = {identity for row in before for identity in self._identities(row)}
 
     def with_free_keys(self, before: Row | None, after: Row, kept: Sequence[Column]) -> Row | None:
-        """Return ``after`` with the columns of ``before`` that it must keep; ``None`` if its own keys are taken.
-
-        A key that a row gives up stays taken until the end of the transaction, because rows may be sent in any order.
+        """Return ``after`` with the columns of ``before`` that it must keep; ``None`` if its own keys are taken. A key
+        that a row gives up stays taken until the end of the transaction: rows may be sent in any order.
         """
         own = set() if before is None else set(self._identities(before))
         if before is not None:

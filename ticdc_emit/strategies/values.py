@@ -1,7 +1,4 @@
-"""Values of columns as canonical text (docs/types.md).
-
-In: a column of a catalog. Out: a strategy of the texts that its row changes may have, the limits of the type included.
-"""
+"""Values of columns as canonical text (docs/types.md), the limits of the type included."""
 
 from __future__ import annotations
 
@@ -43,11 +40,9 @@ _MOST_DIMENSIONS = 3  # if the column does not define it
 
 
 def values(column: Column, *, time_zone: str = "UTC", allow_zero_dates: bool = True) -> st.SearchStrategy[str | None]:
-    """Return values of ``column`` in canonical text; ``None``, for NULL, if it is nullable.
-
-    ``time_zone``: the changefeed's, for TIMESTAMP. ``allow_zero_dates``: also days such as ``0000-00-00`` and
-    ``2024-00-00``. Raises :class:`~ticdc_emit.errors.StrategyError` for a type that rows cannot have, and for an
-    unknown time zone.
+    """Return values of ``column`` in canonical text; ``None``, for NULL, if it is nullable. ``time_zone``: the
+    changefeed's, for TIMESTAMP. ``allow_zero_dates``: also days such as ``2024-00-00``. Raises
+    :class:`~ticdc_emit.errors.StrategyError` for a type that rows cannot have, and for an unknown time zone.
     """
     try:
         zone = time_zone_of(time_zone)

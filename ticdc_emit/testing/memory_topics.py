@@ -1,7 +1,4 @@
-"""Topics in this process's memory, for tests: what a changefeed or a sink wrote, by topic-partition.
-
-In: a name, by default a unique one. Out: a sink and sink URIs for a store of that name, and its messages.
-"""
+"""Topics in this process's memory, for tests: what a changefeed or a sink wrote, by topic-partition."""
 
 from __future__ import annotations
 
@@ -47,7 +44,6 @@ class MemoryTopics:
         return messages(self.name, topic)
 
     def clear(self) -> None:
-        """Delete topics and messages."""
         clear(self.name)
 
     def __enter__(self) -> MemoryTopics:

@@ -1,7 +1,4 @@
-"""The pytest plugin: fixtures for tests of programs that read TiCDC's messages. Installing ticdc-emit enables it.
-
-Importing it imports nothing else of the library. A fixture does so when a test uses it, and stops what it started.
-"""
+"""The pytest plugin: fixtures that import what they need when a test uses them. Installing ticdc-emit enables it."""
 
 from __future__ import annotations
 
@@ -28,10 +25,8 @@ class Emitter(Protocol):
 
 @pytest.fixture
 def ticdc_emitter() -> Emitter:
-    """A function that makes encoders: ``ticdc_emitter(schema, sink_uri, **options)``.
-
-    ``schema``: CREATE TABLE statements, or a catalog. ``sink_uri``: TiCDC's; only its options matter. Default:
-    Canal-JSON with TiDB extension in one partition. ``options``: further arguments of ``ticdc_emit.Encoder``.
+    """A function that makes encoders: ``ticdc_emitter(schema, sink_uri, **options)``, the arguments of
+    ``ticdc_emit.Encoder``. Default: Canal-JSON with TiDB extension in one partition.
     """
     from ticdc_emit.config.load import refuse_unknown
     from ticdc_emit.encoder import Encoder, EncoderOptions
@@ -45,10 +40,7 @@ def ticdc_emitter() -> Emitter:
 
 @pytest.fixture
 def ticdc_topics() -> Iterator[MemoryTopics]:
-    """Topics in memory: ``.sink()`` and ``.sink_uri(protocol=...)`` to write there, ``.messages()`` to read.
-
-    Each test has its own, which are removed after it.
-    """
+    """Topics in memory for one test: ``.sink()``, ``.sink_uri(protocol=...)``, ``.messages()``."""
     from ticdc_emit.testing.memory_topics import MemoryTopics
 
     with MemoryTopics() as topics:
@@ -57,10 +49,8 @@ def ticdc_topics() -> Iterator[MemoryTopics]:
 
 @pytest.fixture
 def ticdc_kafka() -> Iterator[EmbeddedKafka]:
-    """A Kafka in this process: ``.bootstrap`` for clients, Java's too, ``.sink()`` to write, ``.read(topic)`` (extra
-    ``kafka``).
-
-    Every topic has 4 partitions and is created on first use. Each test has its own Kafka, which is stopped after it.
+    """A Kafka in this process for one test: ``.bootstrap`` for clients, Java's too, ``.sink()``, ``.read(topic)``
+    (extra ``kafka``). Every topic has 4 partitions and is created on first use.
     """
     from ticdc_emit.testing.embedded_kafka import EmbeddedKafka
 
@@ -70,10 +60,7 @@ def ticdc_kafka() -> Iterator[EmbeddedKafka]:
 
 @pytest.fixture
 def ticdc_registry() -> Iterator[EmbeddedRegistry]:
-    """A schema registry in this process: ``.url`` for clients and ``schema-registry=`` (extra ``registry``).
-
-    It has Confluent's API. Each test has its own registry, which is stopped after it.
-    """
+    """A schema registry for one test: ``.url`` for clients and ``schema-registry=`` (extra ``registry``)."""
     from ticdc_emit.testing.embedded_registry import EmbeddedRegistry
 
     with EmbeddedRegistry() as registry:

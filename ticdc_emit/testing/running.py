@@ -1,7 +1,4 @@
-"""What runs until it is stopped: servers of this process and its children, and emulators.
-
-In: a class with a start and a stop. Out: a context manager between the two.
-"""
+"""What runs until it is stopped: a context manager between a class's start and stop."""
 
 from __future__ import annotations
 
