@@ -1,8 +1,7 @@
-"""What every command prints: results to stdout, progress to stderr. If ``stdout://`` gets the messages, results go to
-stderr too.
+"""What every command prints: results to stdout (to stderr if ``stdout://`` gets the messages), progress to stderr.
 
-On a terminal there are colours, tables and a progress bar with rate and time left. Elsewhere there are plain lines, one
-when a step ends. The rows of a progress bar are those that have been encoded so far; sending them follows.
+On a terminal there are colours, tables and a progress bar; elsewhere plain lines, one when a step ends. The rows of a
+progress bar are those that have been encoded so far; sending them follows.
 """
 
 from __future__ import annotations
@@ -102,9 +101,8 @@ _EVERY_S = 0.2
 def row_progress(
     doing: str, source: SparkSession | Callable[[], int], rows: int | None, *, quiet: bool = False
 ) -> Iterator[None]:
-    """Show the rows of the block, of ``rows`` or of an unknown number; ``quiet``: show nothing.
-
-    ``source``: the session whose workers encode them, or a function that returns how many were encoded so far.
+    """Show the rows of the block, of ``rows`` or of an unknown number; ``quiet``: show nothing. ``source``: the session
+    whose workers encode them, or a function that returns how many were encoded so far.
     """
     console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
     if quiet or not console.is_terminal:

@@ -1,9 +1,7 @@
 """The settings of consumers for what ``serve`` sends: blocks to copy, and the same facts as data.
 
-In: addresses, a changefeed's configuration and its tables. Out: for each consumer that can read the protocol a block
-that has every table (:func:`print_settings`), and all of it as an object for JSON (:func:`settings_record`).
-
-What a block says is in ``consumers.toml``, which has its rules at its head.
+Each consumer that can read the protocol has a block with every table. ``consumers.toml`` has the blocks and their
+rules.
 """
 
 from __future__ import annotations
@@ -35,9 +33,8 @@ _SAFE_DIGITS = 15
 
 @dataclass(frozen=True)
 class Served:
-    """What is served: ``bootstrap``, ``host:port`` of Kafka, and the URL of the ``registry``, both for consumers.
-
-    ``embedded``: whether that is the embedded Kafka.
+    """What is served: Kafka's ``bootstrap`` and the URL of the ``registry``, both for consumers. ``embedded``: whether
+    Kafka is the embedded one.
     """
 
     bootstrap: str
@@ -83,9 +80,8 @@ def print_settings(console: Console, served: Served) -> None:
 
 
 def settings_record(served: Served) -> dict[str, Any]:
-    """Return what :func:`print_settings` prints as an object for JSON, with the columns of every table.
-
-    A column has its type in TiDB, and those that Flink SQL and ClickHouse give it where they read the protocol.
+    """Return what :func:`print_settings` prints as an object for JSON, with the columns of every table. A column has
+    its type in TiDB, and those that Flink SQL and ClickHouse give it where they read the protocol.
     """
     codec, release = served.feed.codec, served.feed.release
     return {

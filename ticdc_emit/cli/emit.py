@@ -1,14 +1,9 @@
 """``ticdc-emit emit``: files of row changes, or of plain rows, to Kafka or files.
 
-In: files of ``cli.input_files``, standard input among them, or a path that only Spark opens. They become changes in the
-typed form: an Arrow table if they are small, else a DataFrame whose workers read the files in the same way.
-
 **Change form** is data with an ``op`` column: beside it ``commit_ts`` or ``commit_time``, and the images as ``before``
 and ``after`` structs; CSV, which has no structs, writes them as columns ``before.<name>`` and ``after.<name>``. **Plain
 rows** have the table's columns and become inserts, at the time in ``commit_time_column`` or all in one transaction.
-
-Text must be canonical for its column (``docs/types.md``); binary columns are base64. Columns that neither the form nor
-the table has are refused, or left out with one warning.
+Text must be canonical for its column (``docs/types.md``); binary columns are base64.
 """
 
 from __future__ import annotations
@@ -72,10 +67,7 @@ _SHORT_BYTES = 16 * 1024 * 1024
 
 
 def run(options: Emit) -> int:
-    """Emit row changes, or plain rows as inserts; print a summary and return the exit code.
-
-    Without a schema file, the input's columns make the schema, with ``--keys``.
-    """
+    """Emit row changes, or plain rows as inserts, whose columns and ``--keys`` make the schema if it is not given."""
     spark = options.spark_settings
     changefeed = options.changefeed()
     tls = RegistryTls(options.registry_ca, options.registry_cert, options.registry_key)
@@ -142,10 +134,7 @@ _OF_CHANGES = CHANGE_COLUMNS - {*GENERIC_NAMES}
 
 
 def format_of(path: str, input_format: str | None) -> str:
-    """Return the format of an input: the one given, else that of its name or its files.
-
-    Raises :class:`ConfigError` for an unknown one.
-    """
+    """Return the format of an input: the one given, else that of its name or its files. Raises :class:`ConfigError`."""
     from ticdc_emit.traffic.replay.sources import format_of as source_format
 
     given = input_format or format_by_name(path) or source_format(path)
@@ -164,9 +153,8 @@ def format_of(path: str, input_format: str | None) -> str:
 
 @dataclass(frozen=True)
 class ChangeForm:
-    """How the columns of an input become changes of a table.
-
-    ``commit_time_column``: of plain rows; without it, ``commit_ts`` is the TSO of all.
+    """How the columns of an input become changes. ``commit_time_column``: of plain rows; without it, all have
+    ``commit_ts``.
     """
 
     info: TableInfo
@@ -189,9 +177,8 @@ class ChangeForm:
         return self.nested and "op" in names
 
     def check(self, schema: pa.Schema) -> None:
-        """Check the columns of an input; warn once of what is left out.
-
-        Raises :class:`MissingColumnError` for missing columns, :class:`SchemaError` for unknown ones.
+        """Warn once of columns that are left out. Raises :class:`MissingColumnError` for missing columns,
+        :class:`SchemaError` for unknown ones.
         """
         if not self.is_changes(schema.names):
             self._check_plain_rows(schema.names)
@@ -367,10 +354,7 @@ _Read = Callable[[pa.RecordBatch], Iterator[pa.RecordBatch]]
 
 
 def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, form: ChangeForm) -> DataFrame:
-    """Return the changes as a DataFrame. ``files``: those at the path; without them, Spark opens it.
-
-    Raises the errors of the form.
-    """
+    """Return the changes as a DataFrame. ``files``: those at the path; without them, Spark opens it."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     from ticdc_emit.spark.worker import with_offsets

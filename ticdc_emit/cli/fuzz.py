@@ -1,12 +1,8 @@
 """``ticdc-emit fuzz``: random histories for a consumer in any language, and the check of its tables.
 
-Out: with ``--json`` one object on each line, as soon as it is drawn (``strategies/fuzzing.py``): the history, the
-changefeed, the messages in the order of arrival with key and value in base64, and the expected tables.
-
-With ``--check-command`` this process starts the consumer itself, gives it the lines and reads an answer to each,
-``{"example": 1, "tables": {"schema.table": [row, …]}}`` with text or null as values, or
-``{"example": 1, "error": "…"}``. From the first example that the consumer fails, smaller and smaller histories follow,
-and the smallest one that it also fails is printed.
+With ``--json`` each example is a line (``strategies/fuzzing.py``). With ``--check-command`` the consumer is a child
+process, which answers each line with ``{"example": 1, "tables": {"schema.table": [row, …]}}``, values as text or null,
+or ``{"example": 1, "error": "…"}``. From the first example that it fails, smaller histories follow.
 """
 
 from __future__ import annotations
@@ -189,7 +185,6 @@ class ConsumerFailure(Exception):  # noqa: N818 - of the consumer, which is what
 
 class ConsumerProcess:
     """A consumer as a child process, which is started anew if it ended; its stderr is that of this process.
-
     ``command``: as a shell takes it apart, but without a shell. ``timeout_s``: for each answer.
     """
 
@@ -204,9 +199,8 @@ class ConsumerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def answer(self, line: str) -> bytes:
-        """Return the line that the consumer writes for a line. Raises :class:`ConsumerFailure`.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for a command that cannot be started.
+        """Return the consumer's answer to a line. Raises :class:`ConsumerFailure`, and
+        :class:`~ticdc_emit.errors.ConfigError` for a command that cannot be started.
         """
         process = self._started()
         assert process.stdin is not None

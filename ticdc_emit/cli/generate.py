@@ -1,7 +1,4 @@
-"""``ticdc-emit generate``: traffic from table schemas alone, to Kafka or files; made here or by Spark.
-
-Live traffic is made here at any rate, and falls behind where one process does not keep up. It ends after a whole batch.
-"""
+"""``ticdc-emit generate``: traffic from table schemas alone, to Kafka or files; live traffic is always made here."""
 
 from __future__ import annotations
 
@@ -103,10 +100,7 @@ def say_begun(report: RunReport) -> None:
 
 
 def started(settings: Settings, options: Generate) -> Settings:
-    """Return the settings with the first commit that ``--start`` means at this moment.
-
-    Raises :class:`ConfigError` for a text that is not a moment.
-    """
+    """Return the settings with the first commit that ``--start`` means at this moment. Raises :class:`ConfigError`."""
     start = moment(options.start or (NOW if options.live else None))
     return settings if start is None else replace(settings, start=start)
 

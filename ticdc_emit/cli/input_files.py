@@ -1,11 +1,6 @@
 """The files of ``emit``: found on this machine or in an object store, and read as Arrow batches. Files of ``replay``,
 which Spark reads, are only looked for.
 
-In: a path, a folder, or a pattern of ``*`` and ``?``; without a scheme and with ``file:`` on this machine, other URIs
-(patterns of ``*`` only) with pyarrow's file systems or fsspec's; or standard input, which becomes a temporary file.
-Out: record batches, one file after the other, or piece by piece, so that several processes can share the work.
-
-- Parquet and Arrow's IPC (its file or its stream) have their own types.
 - CSV and JSON lines become text, because inferred types would turn ``12345678901234567.89`` into a double.
 - CSV is that of RFC 4180 with a header: an empty field is NULL, ``""`` is the empty text, and empty lines are skipped.
 - Of a JSON object on each line, a number keeps its digits, and a nested value the text that it has in the file. In a
@@ -84,9 +79,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class InputFiles:
-    """What is at one path. ``roots``: each file with its size, each folder with ``None``; empty if nothing is there.
-
-    Reading raises :class:`ConfigError` for what is not a file of the format.
+    """What is at one path. ``roots``: each file with its size, each folder with ``None``. Reading raises
+    :class:`ConfigError`.
     """
 
     filesystem: fs.FileSystem
@@ -105,10 +99,7 @@ class InputFiles:
         return sum(file.size for file in self.files)
 
     def layout(self, file_format: str) -> tuple[pa.Schema, list[Piece]]:
-        """Return the columns of all files, and the parts of the files in order. Each footer or header is read once.
-
-        JSON has no columns here: they are known when it is read.
-        """
+        """Return the columns of all files, none for JSON, and their parts. Each footer or header is read once."""
         schemas: list[pa.Schema] = []
         pieces: list[Piece] = []
         for file in self.files:
@@ -292,10 +283,7 @@ def format_by_name(path: str) -> str | None:
 
 
 def files_of_stdin(stack: ExitStack) -> InputFiles:
-    """Return what is on standard input, up to its end, as a temporary file that ends with the stack.
-
-    Raises :class:`ConfigError` if nothing is there.
-    """
+    """Return all of standard input as a temporary file that ends with the stack. Raises :class:`ConfigError`."""
     with writing_temporary_files():
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True))
         path = Path(folder, "stdin")
@@ -319,9 +307,8 @@ def format_by_content(files: InputFiles) -> str:
 
 
 def find_files(path: str, spark: Mapping[str, str], *, remote: bool = True) -> InputFiles | None:
-    """Return the files at a path, of folders all but hidden ones; ``None`` if only Spark can find them.
-
-    ``spark``: its further settings, which may name a file system. ``remote``: also look into object stores.
+    """Return the files at a path, of folders all but hidden ones; ``None`` if only Spark can find them. ``spark``: its
+    further settings, which may name a file system. ``remote``: also look into object stores.
     """
     located = _file_system(path, spark, remote=remote)
     if located is None:
@@ -413,10 +400,7 @@ def check_readable(path: str, option: str, files: InputFiles | None) -> None:
 
 
 def columns_of(files: InputFiles | None, source_format: str | None) -> list[str] | None:
-    """Return the columns of Parquet or CSV files, and those that their folders are named by.
-
-    ``None`` if only Spark can tell, or if there are many files.
-    """
+    """Return the columns of Parquet or CSV files and their folders, ``None`` for many and if only Spark can tell."""
     if files is None or source_format not in ("parquet", "csv"):
         return None
     try:
@@ -426,9 +410,8 @@ def columns_of(files: InputFiles | None, source_format: str | None) -> list[str]
 
 
 def json_batch(lines: Sequence[bytes], *, nested: bool, path: str) -> pa.RecordBatch:
-    """Return JSON lines as columns of text, those of images as structs of text if ``nested``.
-
-    Raises :class:`ConfigError` for a line that is not one object. ``path``: for the error.
+    """Return JSON lines as columns of text, those of images as structs of text if ``nested``. Raises
+    :class:`ConfigError`.
     """
     rows: list[dict[str, Any]] = []
     for line in lines:

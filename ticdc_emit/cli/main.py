@@ -1,7 +1,7 @@
 """The entry point of ``ticdc-emit``: run a command; turn an error into one readable line and an exit code.
 
-Exit codes: 0 done, 1 a check found a difference, 2 wrong usage, configuration or data, 130 interrupted (Ctrl-C; 0 for
-commands that have no other end), 143 terminated (SIGTERM).
+0 done, 1 a check found a difference, 2 wrong usage, configuration or data, 130 interrupted (Ctrl-C; 0 for commands that
+have no other end), 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """The messages of commands that can run without any server: where they go, reading them back, and how they are shown.
 
-In: the sink URI of the command line, if any. Out: otherwise an embedded Kafka and schema registry; the configuration;
-the newest messages, as lines: text as it is, one per message; binary messages decoded, one per row.
-
-Such commands send at most one watermark message per hundred rows. A running TiCDC sends about one per second to every
-partition, however few rows there are, so most messages that the commands show would be watermarks.
+Such commands send at most one watermark per hundred rows: with TiCDC's one per second and partition, most messages that
+they show would be watermarks.
 """
 
 from __future__ import annotations
@@ -34,10 +31,7 @@ if TYPE_CHECKING:
 def target_at(
     stack: ExitStack, sink_uri: str | None, topic: str, changefeed: str | os.PathLike[str] | dict[str, Any]
 ) -> tuple[EmbeddedKafka | None, str]:
-    """Return the sink URI. If none was given, start an embedded Kafka and return that too.
-
-    ``changefeed``: the changefeed file. With the embedded Kafka, a protocol with TiDB extension fields writes them.
-    """
+    """Return the sink URI. Without one, start an embedded Kafka, with TiDB extension fields, and return that too."""
     if sink_uri is not None:
         return None, sink_uri
     from ticdc_emit.testing import EmbeddedKafka
@@ -67,9 +61,8 @@ _ROWS_PER_MESSAGE = 100
 
 
 def sparse_interval(config: ChangefeedConfig, rows: int, seconds: float) -> float:
-    """Return the interval, in whole seconds of commit time, for ``rows`` changes that take ``seconds`` of it.
-
-    Returns 0, one watermark at the end, if there are too few rows for a watermark on each partition.
+    """Return the interval in whole seconds of commit time for ``rows`` changes that take ``seconds`` of it. Returns 0,
+    one watermark at the end, if there are too few rows for a watermark on each partition.
     """
     partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
     ticks = rows // (_ROWS_PER_MESSAGE * partitions)
@@ -85,10 +78,7 @@ _PLACE = ("topic", "partition", "offset")
 
 
 def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
-    """Return the messages of the newest key (insert, updates, delete), and the last message of all.
-
-    If no message is of a row, return the newest few.
-    """
+    """Return the messages of the newest key and the last message of all; the newest few if no message is of a row."""
     lines = [(message, line) for message in messages for line in (read(message) or (None,))]
     by_key: dict[str, list[tuple[Message, TailLine]]] = {}
     for message, line in lines:
@@ -110,9 +100,8 @@ def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
 
 
 def message_dict(message: Message, read: Reader) -> dict[str, Any]:
-    """Return a message for JSON output. Binary key and value are base64, with their decoded form.
-
-    That of a message of several rows is a list.
+    """Return a message for JSON output. Binary key and value are base64, with their decoded form, a list for several
+    rows.
     """
     members = {
         "topic": message.topic,

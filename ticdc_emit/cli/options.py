@@ -1,9 +1,8 @@
 """How a command is declared: a dataclass whose fields are its options, each with its help, panel, type and default.
 
-In: a class with a ``run`` method, given to :func:`command`. Out: a command of typer, which makes an object of the class
-from the command line and ends with the exit code that ``run`` returns. Options that several commands have are fields of
-the classes here, which commands inherit. Fields are shown in the order of the classes: those of the command first. What
-a command does is imported when it runs, so that ``--help`` is quick.
+:func:`command` makes a command of typer, which ends with the exit code that ``run`` returns. Shared options are fields
+of the classes here. Fields are shown in the order of the classes: those of the command first. What a command does is
+imported when it runs, so that ``--help`` is quick.
 """
 
 from __future__ import annotations
@@ -62,7 +61,6 @@ def uri_option(
     text: str, default: Any = None, *flags: str, metavar: str = "URI", sends: bool = True, **rest: Any
 ) -> Any:
     """Return the field of an option that may hold a secret, so that it also takes ``@FILE``, and a variable's value.
-
     Commands that send made-up data have no variable: one that is still set must not lead them to a real topic.
     """
     callback = _sink_uri if sends and "--sink-uri" in flags else from_file
@@ -348,10 +346,9 @@ class SparkOptions:
 
 
 def pairs(given: Sequence[str], option: str, form: str, *, prefix: str = "") -> dict[str, str]:
-    """Return what an option that may be repeated says in a ``form``, such as ``column=type``.
-
-    ``prefix``: of all names; then errors do not show the text, which may have a secret, and values may be empty.
-    Raises :class:`ConfigError` for other texts.
+    """Return what an option that may be repeated says in a ``form``, such as ``column=type``. Raises
+    :class:`ConfigError`. ``prefix``: of all names; then errors do not show the text, which may have a secret, and
+    values may be empty.
     """
     found: dict[str, str] = {}
     for number, entry in enumerate(given, 1):
@@ -405,9 +402,8 @@ class TrafficOptions(FeedOptions):
     lag: float = option("Share of changes that later ones of other tables overtake.", 0.0, panel=DELIVERY, min=0, max=1)
 
     def settings(self, **more: Any) -> Any:
-        """Return the traffic's ``Settings``; ``more``: those that are not options of both commands.
-
-        Raises :class:`~ticdc_emit.errors.SchemaError` for a number out of its range.
+        """Return the traffic's ``Settings``. Raises :class:`~ticdc_emit.errors.SchemaError` for a number out of its
+        range.
         """
         from ticdc_emit.traffic.generate.settings import Settings
 

@@ -1,7 +1,6 @@
 """``ticdc-emit replay``: send the history in files and tables, through Spark, as TiCDC would have sent it.
 
-:func:`history_of` chooses the way in which sources become row changes, by ``--mode``. Without
-``--schema``, Delta and Iceberg tables bring the schema history of their feed: CREATE TABLE and DDL.
+Without ``--schema``, Delta and Iceberg tables bring the schema history of their feed: CREATE TABLE and DDL.
 """
 
 from __future__ import annotations
@@ -169,9 +168,8 @@ _HERE = ("snapshot", "snapshots", "validity", "operations")
 def histories_here(
     sources: Mapping[str, tuple[str | None, InputFiles | None]], options: Replay, versions: Mapping[str, Versions]
 ) -> dict[str, pa.Table] | None:
-    """Return the row changes of small local files, made in this process; ``None`` where Spark is needed.
-
-    ``sources``: the format and the files of each table.
+    """Return the row changes of small local files, made in this process; ``None`` where Spark is needed. ``sources``:
+    the format and the files of each table.
     """
     size = sum(math.inf if files is None else files.size for _, files in sources.values())
     if options.mode not in _HERE or options.transaction or options.order_by or options.deleted_when:
@@ -265,10 +263,7 @@ class Reader:
         self._lakes: dict[str, VersionedTable] = {}
 
     def lake(self, source: str) -> VersionedTable | None:
-        """Return the Delta or Iceberg table whose feed is replayed; ``None`` for files and other modes.
-
-        Raises the errors of :func:`~ticdc_emit.traffic.replay.table_versions.versioned_table`.
-        """
+        """Return the Delta or Iceberg table whose feed is replayed; ``None`` for files and other modes."""
         wanted = self._mode == "changes" and (self._format or format_of(source)) in (None, "delta", "iceberg")
         if wanted and source not in self._lakes:
             self._lakes[source] = versioned_table(self.spark, source, self._format)

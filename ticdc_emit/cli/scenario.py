@@ -1,6 +1,4 @@
-"""``ticdc-emit scenario``: send or show messages that break consumers, or write or show files that break loaders, and
-check a consumer's tables.
-"""
+"""``ticdc-emit scenario``: messages that break consumers or files that break loaders; check a consumer's tables."""
 
 from __future__ import annotations
 

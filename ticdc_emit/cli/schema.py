@@ -1,8 +1,5 @@
-"""``ticdc-emit schema``: the CREATE TABLE of files, of a table in Spark's catalog, or of the tables of another system's
-script; and the schema of an ``emit`` without one.
-
-In: files of ``cli.input_files``, a table's name, or a file of DDL with its dialect. Out: SQL on stdout, or a schema
-that was assumed, with a warning. CSV and JSON have no types: their columns are text, unless ``--type`` gives others.
+"""``ticdc-emit schema``: the CREATE TABLE of files, a table in Spark's catalog, or another system's script; and the
+schema of an ``emit`` without one. CSV and JSON have no types: their columns are text, unless ``--type`` gives others.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The schema files of commands, and what is said of their statements.
-
-In: a file of DDL, and its dialect (``--schema-dialect``, ``None`` for TiDB's own). Out: TiDB's SQL, with one warning
-that says what was assumed and has the text.
-"""
+"""The schema files of commands in TiDB's SQL, with one warning that says what a dialect's translation assumed."""
 
 from __future__ import annotations
 
@@ -17,9 +13,8 @@ from ticdc_emit.sql.script import SKIPPED, script_statements
 
 
 def schema_of_file(path: Path | None, dialect: str | None) -> str | None:
-    """Return the text of a schema file in TiDB's SQL, ``None`` for none.
-
-    Raises :class:`SchemaError` if it cannot be read, :class:`ConfigError` for a dialect without a file.
+    """Return the text of a schema file in TiDB's SQL, ``None`` for none. Raises :class:`SchemaError` if it cannot be
+    read, :class:`ConfigError` for a dialect without a file.
     """
     if path is not None:
         return in_tidb_sql(text_of_file(path), dialect, path)

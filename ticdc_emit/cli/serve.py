@@ -1,14 +1,8 @@
 """``ticdc-emit serve``: a Kafka and a schema registry that stay up until Ctrl-C, optionally with live traffic.
 
-In: the Kafka to serve, and what to send. Out: settings of consumers for every table (``cli.consumer_settings``), a line
-when the first message of the traffic is acknowledged, and the traffic itself, each table in its own topic unless the
-changefeed file says otherwise. For programs, each of these is one JSON object on a line of its own, with ``event``:
-``serving``, ``traffic`` and ``ended``. With ``--control``, a control API starts and stops the traffic
-(``emulator/``), and does much else. And a ready file appears, whole, when consumers find a message (without a
-schema, when they can connect).
-
-Kafka is librdkafka's mock cluster in this process, or a real broker as a child process (``cli/served_kafka.py``). Live
-traffic is made in this process, so that the first message is there in about a second.
+Each table has its own topic unless the changefeed file says otherwise. For programs, there is one JSON object on a line
+for each ``event``: ``serving``, ``traffic``, ``ended``. A ready file appears, whole, when consumers find a message
+(without a schema, when they can connect). Live traffic is made in this process, so that it begins in about a second.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Where ``ticdc-emit serve`` listens, and the Kafka that it starts there.
 
-In: the kind of Kafka, ports, the address to listen on, and the one that clients are told. Out: :class:`ServedKafka`,
-with the address of Kafka for this process and the one for consumers once it has started.
-
-A real broker takes a second to format its folder before it starts. That begins at once, while the modules that the rest
-of the command needs, also for its options, are imported; so this module imports little. The format touches nothing but
-a temporary folder, so whatever else is wrong with the command is still refused before a broker starts.
+A real broker takes a second to format its folder. That begins at once, while the modules of the command are imported;
+so this module imports little. The format touches nothing but a temporary folder, so whatever else is wrong with the
+command is still refused before a broker starts.
 """
 
 from __future__ import annotations
@@ -105,8 +102,8 @@ def _own_address() -> str:
 
 
 class ServedKafka:
-    """A context manager, which ends the Kafka. Once it has started, ``here`` is its address for this process, and
-    ``bootstrap`` that for consumers.
+    """A context manager, which ends the Kafka; ``here``: its address for this process, ``bootstrap``: that for
+    consumers.
     """
 
     def __init__(self, server: Server) -> None:

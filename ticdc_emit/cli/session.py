@@ -1,9 +1,7 @@
 """Where the work of a command runs: in this process, or on a local Spark with readable errors.
 
-In: the amount of rows or bytes, the environment and the user's options. Out: the decision (:func:`runs_here`), and the
-session of :func:`ticdc_emit.spark.local_session`, quiet, with its files in a temporary folder, stopped when the command
-ends. The messages are the same. Spark takes about ten seconds of CPU time to start, and then uses all cores. A session
-that this process already has is used as it is.
+The messages are the same. Spark takes about ten seconds of CPU time to start, and then uses all cores. A session that
+this process already has is used as it is.
 """
 
 from __future__ import annotations
@@ -59,7 +57,6 @@ def local_spark(
     name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None, short: bool = False
 ) -> Iterator[SparkSession]:
     """Start Spark for the length of the block, unless it runs. Errors of Spark jobs become :class:`SparkJobError`.
-
     ``settings``: they override the command's own. ``short``: jobs take seconds, so compiling for them does not pay.
     """
     from ticdc_emit.spark.session import require_pyspark
@@ -177,9 +174,8 @@ _BATCH_ROWS = 10_000
 
 
 def runs_here(amount: float | None, most: float, options: Emit | Generate) -> bool:
-    """Return whether a command runs in this process: ``--on-spark`` and ``--spark`` choose Spark.
-
-    ``amount``: its rows or bytes, ``None`` for a stream.
+    """Return whether a command runs in this process, without ``--on-spark``. ``amount``: rows or bytes, ``None``: a
+    stream.
     """
     return amount is not None and amount <= most and not options.on_spark and not options.spark
 

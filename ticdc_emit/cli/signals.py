@@ -1,11 +1,8 @@
 """How a command ends when Ctrl-C (SIGINT) or SIGTERM asks for it: one line on stderr, and no process is left running.
 
-The first signal unwinds the command by an exception, so files and sessions are closed. The second one kills the child
-processes and exits at once. While modules are imported there is nothing to close, and an exception would be printed as
-a traceback, so there the first signal exits at once too. A command that works piece by piece finishes the current piece
-and ends the changefeed (:func:`stopped_by_interrupt`).
-
-Signal handlers belong to the process, so their state is in one place, :data:`_state`. This module imports only the
+The first signal unwinds the command by an exception, so files and sessions are closed; the second one kills the child
+processes and exits at once. So does the first one while modules are imported: an exception would be a traceback. A
+command that works piece by piece finishes its piece (:func:`stopped_by_interrupt`). This module imports only the
 standard library, because it must be ready before anything slow is imported.
 """
 
@@ -54,10 +51,7 @@ def endless() -> None:
 
 
 def interrupt_at_the_end_of_stdin() -> None:
-    """Send SIGINT to this process when its standard input ends, because the process that started it has ended.
-
-    What arrives there is read and dropped.
-    """
+    """Send SIGINT to this process when its standard input ends, because the process that started it has ended."""
 
     def wait() -> None:
         with suppress(OSError):  # there is none
@@ -86,7 +80,6 @@ def watch(child: Popen[bytes]) -> None:
 @contextmanager
 def handled(*, own_process: bool) -> Iterator[None]:
     """Handle signals for the length of the block, at first by exiting at once; then restore the handlers.
-
     ``own_process``: it ends with the block. Only the main thread may set handlers; in others this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -128,9 +121,8 @@ def held() -> Iterator[None]:
 
 
 def raise_interrupted(number: int) -> None:
-    """Unwind the command because of signal ``number``. Later errors are not shown.
-
-    Children are ended here, not while unwinding, because PySpark waits there for its current job.
+    """Unwind the command because of signal ``number``. Later errors are not shown. Children are ended here, not while
+    unwinding, because PySpark waits there for its current job.
     """
     import logging
 

@@ -1,9 +1,4 @@
-"""``ticdc-emit sql``: a change script as TiCDC's messages.
-
-In: statements of TiDB in a file or on standard input (docs/change-scripts.md). Out: the messages of what they commit,
-on a sink, or without a sink URI on standard output. Nothing is sent before the whole script has run, so a script with a
-statement that fails sends nothing.
-"""
+"""``ticdc-emit sql``: a change script as TiCDC's messages, sent once the whole script has run, so not if it fails."""
 
 from __future__ import annotations
 

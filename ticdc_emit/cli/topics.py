@@ -1,8 +1,7 @@
 """``ticdc-emit tail`` and ``verify``: messages of Kafka topics, of files of a ``jsonl://`` sink, or of a storage sink.
 
-In: a sink URI, or brokers or a path with the protocol. Out: the messages decoded, one line each; or what is wrong with
-them. The topics of a broker are those of the options, or those that the changefeed sends to. The topics of a storage
-sink are the folders of its tables.
+The topics of a broker are those of the options, or those that the changefeed sends to; those of a storage sink are the
+folders of its tables.
 """
 
 from __future__ import annotations
@@ -55,10 +54,8 @@ _POLL_STORAGE_S = 2.0
 
 @dataclass
 class TopicSource:
-    """Messages of a changefeed. ``partitions``: of each topic; for Kafka, known after the first message.
-
-    ``foreign``: topics left out, because their messages are of another protocol. ``waiting``: files of a storage sink
-    that are newer than its checkpoint.
+    """Messages of a changefeed. ``partitions``: of each topic; for Kafka, known after the first message. ``foreign``:
+    topics of another protocol, left out. ``waiting``: files of a storage sink above its checkpoint.
     """
 
     config: ChangefeedConfig
@@ -74,8 +71,7 @@ class TopicSource:
         return ClaimStore.of(self.config.codec.large_message_handle)
 
     def messages(self, *, newest: int | None = None, follow: bool = False) -> Iterator[Message]:
-        """Yield the messages, in order within each partition. ``newest``: at most this number per partition.
-
+        """Yield the messages, in order within each partition; ``newest``: at most this number per partition.
         ``follow``: wait for new messages. Topics of another protocol are left out if dispatchers match them.
         """
         if self.config.storage is not None:
@@ -273,9 +269,8 @@ class TopicChoice:
 
     @classmethod
     def of(cls, config: ChangefeedConfig, named: Sequence[str]) -> TopicChoice:
-        """Return the named topics, else those of the changefeed: its default topic and those of its dispatchers.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for a topic expression that TiCDC refuses.
+        """Return the named topics, else the default topic and those of dispatchers. Raises
+        :class:`~ticdc_emit.errors.ConfigError`.
         """
         if named:
             return cls(tuple(named))

@@ -38,7 +38,7 @@ exec {java} "$@"
 
 
 def find_java() -> Path:
-    """Return the ``java`` to use. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without one of version 17."""
+    """Return the ``java`` to use. Raises :class:`~ticdc_emit.errors.MissingDependencyError` for none of version 17."""
     home, found = os.environ.get("JAVA_HOME"), shutil.which("java")  # the latter is a chain of links in /usr/bin
     for place, java in (("JAVA_HOME", home and Path(home, "bin", "java")), ("PATH", found and Path(found).resolve())):
         if not java:
