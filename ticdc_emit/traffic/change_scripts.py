@@ -1,8 +1,7 @@
 """Histories as change scripts: SQL in, row changes and DDL out; a history in, SQL out that makes the same history.
 
-In and out: statements of TiDB (docs/change-scripts.md). A history knows what SQL does not: the TSO of each commit, the
-order of changes inside a transaction, an update that changes nothing. It stands in comments before the statements,
-which ``database/session.py`` reads.
+A history knows what SQL does not: the TSO of each commit, the order of changes inside a transaction, an update that
+changes nothing. It stands in comments, which ``database/session.py`` reads.
 """
 
 from __future__ import annotations
@@ -41,9 +40,7 @@ def run_script(
     sql: str, catalog: Catalog, time_zone: str, start: int = DEFAULT_START
 ) -> tuple[list[Mapping[str, Any]], list[Ddl]]:
     """Execute a script over empty tables; return its row changes and its DDL. ``start``: the TSO of the first
-    statement.
-
-    A transaction that is open at the end is not committed. Raises what
+    statement. A transaction that is open at the end is not committed. Raises what
     :meth:`~ticdc_emit.database.session.Session.run` does, with up to nine ``others`` that do not depend on it.
     """
     database = current_database(None, catalog)
@@ -69,11 +66,9 @@ def run_script(
 
 
 def script_of(rows: Sequence[Mapping[str, Any]], ddl: Iterable[Ddl], catalog: Catalog) -> str:
-    """Return the statements of a history, one a line. ``rows``: checked, their images in canonical text. ``catalog``:
-    the tables before the first row; it is changed.
-
-    Raises :class:`~ticdc_emit.errors.HistoryError` for rows that SQL cannot name or say: of a table without a key, with
-    a checksum, or with the id of a partition.
+    """Return a history's statements, one a line. ``rows``: in canonical text. ``catalog``: as before them; it is
+    changed. Raises :class:`~ticdc_emit.errors.HistoryError` for rows of a table without a key, with a checksum, or with
+    the id of a partition.
     """
     default = current_database(None, catalog)
     statements = sorted(ddl, key=lambda each: each[0])

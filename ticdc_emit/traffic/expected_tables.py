@@ -1,8 +1,6 @@
 """The expected tables: a history folded into the final rows of its tables, DDL included.
 
-In: a catalog, row changes in canonical text, statements with their commit_ts. Out: rows by handle key, optionally as a
-protocol's messages show them. Nothing is read from messages: this is the independent judge of every consumer. The rows
-are held by ``database/tables.py``.
+Nothing is read from messages: this is the independent judge of every consumer.
 """
 
 from __future__ import annotations
@@ -62,8 +60,7 @@ def _first(entry: tuple[Any, ...]) -> Any:
 
 def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
     """Return the tables with ENUM, SET and binary values, also those in keys, as the protocol's messages show them.
-
-    ``catalog``: the tables' versions. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown protocol.
+    Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
     spec = spec_of(protocol)
     shown: Tables = {}

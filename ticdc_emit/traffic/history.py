@@ -1,10 +1,7 @@
 """A history: tables, the changes of their rows and columns, and the final tables.
 
-In: DDL text and row changes in the generic form, their images in canonical text (docs/types.md). Out: TiCDC's messages
-(:meth:`History.messages`) or the files of its storage sink (:meth:`History.files`), an Arrow table for any engine
-(:meth:`History.to_arrow`), and the expected final tables of a consumer (:meth:`History.tables`), which are folded from
-the rows and never from messages. All of them check the rows.
-For programs in other languages, a history is one line of JSON (:meth:`History.to_json`).
+Out: TiCDC's messages or the files of its storage sink, an Arrow table, and the expected final tables of a consumer,
+which are folded from the rows and never from messages; for other languages, one line of JSON.
 """
 
 from __future__ import annotations
@@ -79,13 +76,11 @@ class History:
     """``schema``: SQL text of the tables before the first row. ``rows``: changes in the generic form, in any order.
 
     A row is a mapping with ``schema``, ``table``, ``op``, ``commit_ts`` (TSO), ``before``, ``after`` and optionally
-    ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (a mapping: ``changes.integrity``). Values are
-    canonical text or ``None``; integer columns also take an int. ``ddl``: (commit_ts, statement), or with the current
-    database as a third; by default that is the database of all tables. A row with the commit_ts of a statement comes
-    before it. ``time_zone``: the changefeed's, for TIMESTAMP texts. ``begins_empty``:
-    no table has rows before its first change; ``False`` allows updates and deletes of rows that were there before.
-
-    The methods raise the :class:`~ticdc_emit.errors.RowError` family for a row that cannot be read.
+    ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (``changes.integrity``). Values are canonical text or
+    ``None``; integer columns also take an int. ``ddl``: (commit_ts, statement), or with the current database as a
+    third, by default that of all tables; a row with the same commit_ts comes before it. ``time_zone``: the
+    changefeed's, for TIMESTAMP. ``begins_empty``: no table has rows before its first change; ``False`` allows updates
+    and deletes of such rows. The methods raise the :class:`~ticdc_emit.errors.RowError` family.
     """
 
     schema: str
@@ -129,18 +124,15 @@ class History:
         }
 
     def to_json(self) -> str:
-        """Return :meth:`to_dict` as one line of JSON in ASCII; :meth:`from_json` returns an equal history.
-
-        A TSO is a number of up to 64 bits: read it as such, not as a double. Raises
-        :class:`~ticdc_emit.errors.JsonError` for a value that JSON does not have.
+        """Return :meth:`to_dict` as one line of JSON in ASCII. Raises :class:`~ticdc_emit.errors.JsonError`. A TSO is a
+        number of up to 64 bits: read it as such, not as a double.
         """
         return json_line(self.to_dict(), what="the history")
 
     @classmethod
     def from_json(cls, data: Json) -> History:
-        """Return the history that :meth:`to_json` wrote. ``data``: its text, or the object that was read from it.
-
-        Raises :class:`~ticdc_emit.errors.JsonError` for anything else. The rows are checked when they are used.
+        """Return the history of :meth:`to_json`. ``data``: text or object. Rows are checked when they are used. Raises
+        :class:`~ticdc_emit.errors.JsonError`.
         """
         members = Members.of(data, "a history")
         history = cls(
@@ -165,10 +157,9 @@ class History:
         ``sql``: INSERT, REPLACE, UPDATE, DELETE, transactions and DDL of TiDB. ``schema``: DDL of tables that exist
         before; other than the script's, it is not sent. ``start``: a TSO or an aware datetime, the time of the first
         statement, by default the beginning of 2024; each further one is a second later. Raises
-        :class:`~ticdc_emit.errors.StatementError` for a statement that fails in TiDB,
-        :class:`~ticdc_emit.errors.UnsupportedStatementError` for one that is not executed here, and
-        :class:`~ticdc_emit.errors.DdlError` for DDL that cannot be read or applied; their ``others`` are further errors
-        of the script, if they do not depend on the first one.
+        :class:`~ticdc_emit.errors.StatementError` for what fails in TiDB,
+        :class:`~ticdc_emit.errors.UnsupportedStatementError` for what is not executed here, and
+        :class:`~ticdc_emit.errors.DdlError`; their ``others`` are independent errors of the script.
         """
         catalog = catalog_from_sql(schema, time_zone=time_zone)
         rows, ddl = run_script(sql, catalog, time_zone, DEFAULT_START if start is None else tso_of(start, "start"))
@@ -176,9 +167,8 @@ class History:
 
     def to_sql(self) -> str:
         """Return a change script that makes this history of its schema: ``from_sql(script, schema=self.schema)``.
-
-        Comments give the commit_ts of each transaction. Raises :class:`~ticdc_emit.errors.HistoryError` for what SQL
-        does not tell: rows that were there before, rows of a table without a key, checksums, ids of partitions.
+        Raises :class:`~ticdc_emit.errors.HistoryError` for what SQL does not tell: rows that were there before, rows of
+        a table without a key, checksums, ids of partitions.
         """
         if not self.begins_empty:
             raise HistoryError(
@@ -188,8 +178,7 @@ class History:
         return script_of(self._checked_rows(), self.ddl, self.catalog())
 
     def catalog(self, *, config: ChangefeedConfig | None = None) -> Catalog:
-        """Return the tables before the first row and statement; :class:`~ticdc_emit.errors.DdlError` for bad SQL.
-
+        """Return the tables before the first row and statement. Raises :class:`~ticdc_emit.errors.DdlError`.
         ``config``: a changefeed with table routing, for the names that its messages show.
         """
         catalog = copy.deepcopy(self._catalog)
@@ -204,12 +193,12 @@ class History:
     def tables(self, *, protocol: str | None = None, config: ChangefeedConfig | None = None) -> Tables:
         """Return the tables after the last row and statement, by (schema, table): rows by handle key.
 
-        ``protocol``: give ENUM, SET and binary values as the messages of this protocol show them (docs/consumer.md), in
-        text; ``None``: as canonical text. ``config``: a changefeed with table routing, for the names that its messages
-        show. Raises :class:`~ticdc_emit.errors.HistoryError` for a change that does not fit the rows before it
-        (``begins_empty``) and :class:`~ticdc_emit.errors.ConfigError` for an unknown protocol.
-        Raises :class:`~ticdc_emit.errors.SchemaError` if the history does not determine a statement's effect on rows
-        (DEFAULT CURRENT_TIMESTAMP for existing rows, DROP PARTITION, another kind of type).
+        ``protocol``: give ENUM, SET and binary values as its messages show them (docs/consumer.md), in text.
+        ``config``: a changefeed with table routing, for the names of messages. Raises
+        :class:`~ticdc_emit.errors.HistoryError` for a change that does not fit the rows before it (``begins_empty``),
+        :class:`~ticdc_emit.errors.ConfigError`, and :class:`~ticdc_emit.errors.SchemaError` if the history does not
+        determine a statement's effect on rows (DEFAULT CURRENT_TIMESTAMP for existing rows, DROP PARTITION, another
+        kind of type).
         """
         fold = TableFold(self.catalog(), self.time_zone, checks=True, begins_empty=self.begins_empty)
         tables = fold.follow(self._checked_rows(), self.ddl)
@@ -219,9 +208,8 @@ class History:
         return {routes.target(*name): rows for name, rows in tables.items()}
 
     def keys(self, *, config: ChangefeedConfig | None = None) -> dict[tuple[str, str], tuple[str, ...]]:
-        """Return the columns of each final table's handle key, ``()`` for a table without one.
-
-        ``config``: as for :meth:`tables`. Raises :class:`~ticdc_emit.errors.DdlError` for bad SQL.
+        """Return the columns of each final table's handle key, ``()`` for none; ``config``: as for :meth:`tables`.
+        Raises :class:`~ticdc_emit.errors.DdlError`.
         """
         routes = TableRoutes() if config is None else TableRoutes.of(config)
         tables = (info for info in self._versions.tables() if not info.is_view)
@@ -257,11 +245,10 @@ class History:
     ) -> list[Message]:
         """Return the history as a changefeed sends it: rows, DDL, BOOTSTRAP and watermarks, by topic-partition.
 
-        ``sink_uri``, ``changefeed`` and ``release`` to ``schema_registry``: the arguments of
-        :func:`~ticdc_emit.load_changefeed`, or its result; nothing is sent there, and every topic has ``partition-num``
-        partitions. ``watermark_interval``: seconds of commit time. Raises :class:`~ticdc_emit.errors.ConfigError` for a
-        configuration with another time zone, and for options together with a loaded one. Raises the family of
-        :class:`~ticdc_emit.errors.TicdcEmitError` if something cannot be sent.
+        The arguments are those of :func:`~ticdc_emit.load_changefeed`, or its result; nothing is sent there, and every
+        topic has ``partition-num`` partitions. ``watermark_interval``: seconds of commit time. Raises
+        :class:`~ticdc_emit.errors.ConfigError` for another time zone, and for options together with a loaded
+        configuration; else the family of :class:`~ticdc_emit.errors.TicdcEmitError`.
         """
         refuse_unknown("messages", options, LoadOptions)
         own = registry is not None
@@ -284,11 +271,8 @@ class History:
         changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         **options: Unpack[LoadOptions],
     ) -> MemoryFolder:
-        """Return the history as the files of a changefeed with a storage sink: ``contents`` by path, and ``writes`` in
-        their order.
-
-        The arguments are those of :meth:`messages`; nothing is written where the URI leads. Raises the same errors, and
-        :class:`~ticdc_emit.errors.ConfigError` for a sink URI of messages.
+        """Return the files of a changefeed with a storage sink: ``contents`` by path, and ``writes`` in their order.
+        Arguments and errors are those of :meth:`messages`; nothing is written where the URI leads.
         """
         refuse_unknown("files", options, LoadOptions)
         config = config_of(sink_uri, changefeed, options, time_zone=self.time_zone)
@@ -328,10 +312,9 @@ def _statement_of(members: Members) -> Ddl:
 
 
 def canonical_rows(rows: Iterable[Any], table_at: Callable[[str, str, int], TableInfo]) -> list[Mapping[str, Any]]:
-    """Return changes in the generic form with their values in canonical text.
-
-    ``table_at``: the table with this schema and name at a commit_ts; it is asked for where a value is a number.
-    Raises the :class:`~ticdc_emit.errors.RowError` family for a row that is not a change.
+    """Return changes in the generic form with their values in canonical text. ``table_at``: the table with this schema
+    and name at a commit_ts, asked for where a value is a number. Raises the :class:`~ticdc_emit.errors.RowError`
+    family.
     """
     checked = [_checked_row(row, position) for position, row in enumerate(rows)]
     for position, row in enumerate(checked):

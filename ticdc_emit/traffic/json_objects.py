@@ -1,8 +1,7 @@
-"""Objects of the library as one line of JSON, for programs in other languages, and back.
+"""Objects of the library as one line of JSON (:func:`json_line`), for programs in other languages, and back.
 
-In: the members of an object. Out: one line of ASCII (:func:`json_line`). In: such a line. Out: its members, each asked
-for with the type that it must have (:class:`Members`), or a :class:`~ticdc_emit.errors.JsonError` that names the place,
-such as ``rows[3].op``. Each object has a ``version``, so that a later form of it is refused and never misread.
+:class:`Members` are read with their types; an error names the place, such as ``rows[3].op``. Each object has a
+``version``, so that a later form of it is refused and never misread.
 """
 
 from __future__ import annotations
@@ -32,10 +31,7 @@ _KINDS: Mapping[type, str] = {
 
 
 def json_line(members: Mapping[str, Any], *, what: str) -> str:
-    """Return an object as one line of ASCII.
-
-    ``what``: what it is, such as ``a history``. Raises :class:`JsonError` for a value that JSON does not have.
-    """
+    """Return an object as one line of ASCII; ``what``: such as ``a history``. Raises :class:`JsonError`."""
     for place, value in _foreign(members, ""):
         raise JsonError(
             f"{what} cannot be JSON: {shown(value)} is of the Python type {type(value).__name__}",
@@ -73,9 +69,7 @@ def encoded(data: bytes | None) -> str | None:
 
 
 class Members:
-    """The members of a JSON object that was read.
-
-    ``what``: what the object is. ``place``: where it is in the text. Every reader raises
+    """The members of ``what`` that was read; ``place``: where it is in the text. Every reader raises
     :class:`~ticdc_emit.errors.JsonError` for a member that is missing or of another type.
     """
 

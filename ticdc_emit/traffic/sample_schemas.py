@@ -1,8 +1,4 @@
-"""The sample schemas that come with the library (``schemas/*.sql``), by name.
-
-In: a name, a path or SQL text. Out: SQL text. In a checkout the files are in the folder ``schemas`` beside the package,
-in an installed wheel inside it.
-"""
+"""The sample schemas by name: ``schemas/*.sql`` beside the package in a checkout, inside it in an installed wheel."""
 
 from __future__ import annotations
 
@@ -32,9 +28,8 @@ def sample_schema(name: str) -> str:
 
 
 def schema_text(schema: str | Path) -> str:
-    """Return SQL text: ``schema`` itself if it is SQL, else that of the file or sample that it names.
-
-    Raises :class:`SchemaError` if it is none of these.
+    """Return ``schema`` itself if it is SQL, else the text of the file or sample that it names. Raises
+    :class:`SchemaError`.
     """
     if isinstance(schema, str) and "(" in schema:
         return schema

@@ -1,8 +1,7 @@
-"""Traffic from table schemas alone: a seeded, endless life of inserts, updates and deletes.
+"""Traffic from table schemas alone: a seeded, endless life of inserts, updates and deletes, and the DDL between them.
 
-In: SQL text (or a file, or a sample's name) and settings. Out: row changes in a public form, and the DDL between them:
-a :class:`Traffic` or a :class:`TrafficStream`, made by Spark's workers, or an :class:`ArrowTraffic`, made in this
-process.
+In: SQL text (or a file, or a sample's name) and settings. Spark's workers make :class:`Traffic` and
+:class:`TrafficStream`, this process :class:`ArrowTraffic`.
 """
 
 from __future__ import annotations
@@ -40,17 +39,15 @@ def generate(
     The same ``seed`` and settings give the same changes, for any number of ``partitions`` (Spark partitions per table);
     a run with fewer ``rows`` is a prefix of it. ``tables``: only these (``schema.name``). ``start``: first commit, TSO
     or aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``: schema
-    changes per second of commit time, none if the run ends before the first. ``transaction_size``: average number of
-    changes per transaction, default 1. ``shared_commits``: share of transactions that have the commit_ts of another
-    one; then each change has the ``start_ts`` of its transaction. ``updates``: average updates of a row, default 3,
-    spread over rows with the Zipf exponent ``skew`` (default 1; 0: evenly). ``deletes``: share of rows that are deleted
-    in the end, default 0.5. ``time_zone``: the changefeed's, for TIMESTAMP in canonical text. ``columns``: ranges,
-    labels, weights, distributions, patterns and shares of NULL by column, a TOML file or a mapping (docs/traffic.md).
-    ``redelivery``, ``lag``: shares of messages that come again, and of changes that later ones of other tables
-    overtake, in what :meth:`Traffic.sink` sends; the changes themselves stay the same.
-
-    Before the first row, raises the family of :class:`~ticdc_emit.errors.SchemaError` if the schema cannot be
-    generated, and :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
+    changes, none if the run ends before the first. ``transaction_size``: average number of changes, default 1.
+    ``shared_commits``: share of transactions that have the commit_ts of another one; then each change has the
+    ``start_ts`` of its own. ``updates``: average of a row, default 3, spread over rows with the Zipf exponent ``skew``
+    (default 1; 0: evenly). ``deletes``: share of rows that are deleted in the end, default 0.5. ``time_zone``: the
+    changefeed's, for TIMESTAMP. ``columns``: ranges, labels, weights, distributions, patterns and shares of NULL by
+    column, a TOML file or a mapping (docs/traffic.md). ``redelivery``, ``lag``: shares of messages that come again, and
+    of changes that later ones of other tables overtake, in what :meth:`Traffic.sink` sends. Before the first row,
+    raises the family of :class:`~ticdc_emit.errors.SchemaError`, and :class:`~ticdc_emit.errors.ConfigError` for wrong
+    ``columns``.
     """
     return traffic_on_spark(spark, schema, Settings.of("generate", rows, settings), partitions)
 
@@ -66,16 +63,13 @@ def generate_stream(
     """Return the changes of :func:`generate` as a streaming DataFrame. Each is computed from its offset alone.
 
     It runs as fast as possible, or at the pace of the query's trigger, with ``rows_per_batch`` in each micro-batch. A
-    restart must give the same ``start``. ``rows``: the number of changes; ``None``: no end (DDL needs an end). The
-    query continues with empty batches until it is stopped.
+    restart must give the same ``start``. ``rows``: ``None`` for no end (DDL needs an end). The query continues with
+    empty batches until it is stopped.
     """
     own = Settings.of("generate_stream", rows, settings)
     return stream_on_spark(spark, schema, own, rows_per_batch=rows_per_batch)
 
 
 def generate_arrow(schema: str | Path, *, rows: int, **settings: Unpack[TrafficOptions]) -> ArrowTraffic:
-    """Return the changes of :func:`generate` as Arrow record batches, made in this process without Spark.
-
-    Raises the errors of :func:`generate`.
-    """
+    """Return the changes of :func:`generate` as Arrow record batches, made in this process without Spark."""
     return traffic_here(schema, Settings.of("generate_arrow", rows, settings))

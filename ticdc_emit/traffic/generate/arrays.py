@@ -1,8 +1,7 @@
 """Arrays of generated values: hashes, numbers drawn from them, and numbers as text, bytes, decimals and moments.
 
-In: the numbers and steps of rows as NumPy arrays. Out: NumPy arrays of integers, Arrow arrays of column values. Every
-function works on all rows of a batch at once, and gives the same result on every machine: integers of 64 bits, and
-floats only where IEEE 754 leaves no choice. Rule source: ``splitmix64`` (Steele, Lea, Flood 2014) for the hash.
+The same on every machine: integers of 64 bits, and floats only where IEEE 754 leaves no choice. Rule source:
+``splitmix64`` (Steele, Lea, Flood 2014) for the hash.
 """
 
 from __future__ import annotations
@@ -64,9 +63,8 @@ def hash_numbers(numbers: Ints, after: UInts | None = None) -> UInts:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """One hash in each row. ``parity``: if neighbouring steps must differ, 0 at even steps and 1 at odd ones.
-
-    What is drawn from bits with a parity is even at even steps and odd at odd ones, so two neighbours differ.
+    """One hash in each row. ``parity``: 0 at even steps and 1 at odd ones, if neighbouring steps must differ. What is
+    drawn from bits with a parity is even at even steps and odd at odd ones.
     """
 
     bits: UInts
@@ -95,9 +93,8 @@ class Hashes:
 
 
 def units(drawn: Bits, count: int | Ints, shift: int = 0) -> Ints:
-    """Return numbers from 0 to ``count - 1``, below 2**63, from hashes.
-
-    ``shift``: up to 32, bits to leave out, for one more draw from the same hash, which has no parity.
+    """Return numbers from 0 to ``count - 1``, below 2**63, from hashes. ``shift``: up to 32, bits to leave out, for one
+    more draw from the same hash, which has no parity.
     """
     bits, parity = (drawn.bits >> np.uint64(shift), None) if shift else (drawn.bits, drawn.parity)
     if parity is None or not isinstance(count, int) or count == 1:
@@ -169,7 +166,6 @@ def fixed_width(rows: Bytes, *, binary: bool = False) -> pa.Array:
 
 def one_of(places: Ints, *lists: tuple[str, ...], text: str = "") -> pa.Array:
     """Return a text for each place: those of a list, or of each combination of several, the last one varying fastest.
-
     ``text``: how a combination is written, with ``{}`` for each part.
     """
     return _combinations(text or "{}" * len(lists), *lists).take(pa.array(places))

@@ -1,8 +1,7 @@
 """The plan of a script's tables, and the changes of a plan as Arrow record batches.
 
-In: SQL text and settings; the numbers of changes. Out: a :class:`TrafficPlan`; row changes in a public form. A change
-is a function of the plan and its number, so it does not matter where, when and beside which others it is made: in this
-process, by Spark's workers, or in a stream.
+A change is a function of the plan and its number, so it does not matter where, when and beside which others it is made:
+in this process, by Spark's workers, or in a stream.
 """
 
 from __future__ import annotations
@@ -130,7 +129,6 @@ class TableChanges:
 
     def typed(self, numbers: Ints, *, physical: bool = False, added: frozenset[str] | None = None) -> pa.RecordBatch:
         """Return changes by their numbers among the table's, in the typed form: images are structs of native values.
-
         ``physical``: with the column ``physical_table_id``, NULL where it is the table's own. ``added``: the columns of
         schema changes that images have, by default all.
         """
@@ -184,9 +182,8 @@ class TableChanges:
         return pa.record_batch(columns | self._physical(images, count, physical))
 
     def final(self, numbers: Ints, rows: int, statements: int) -> pa.RecordBatch:
-        """Return the rows that changes with these numbers leave after the traffic's first ``rows`` changes.
-
-        ``statements``: the number of schema changes, after which they have the columns of the table's last version.
+        """Return the rows that changes with these numbers leave after the traffic's first ``rows`` changes and
+        ``statements``.
         """
         is_last = self._next(numbers) >= rows
         numbers = numbers[is_last]
@@ -392,9 +389,7 @@ _ENDLESS = 1 << 31
 
 @dataclass(frozen=True)
 class TrafficPlan:
-    """``ddl``: (commit_ts, statement); of traffic without end one round, after which the statements come again.
-    ``is_typed``: there is one table, whose changes are in the typed form.
-    """
+    """``ddl``: (commit_ts, statement); of traffic without end one round. ``is_typed``: one table, in the typed form."""
 
     schema: str
     tables: tuple[TableChanges, ...]
@@ -413,10 +408,7 @@ class TrafficPlan:
         return any(table.hashed_by is not None for table in self.tables)
 
     def changes(self, numbers: Ints) -> Iterator[pa.RecordBatch]:
-        """Yield changes by their numbers among those of all tables, table by table.
-
-        They are in the typed form if there is one table, else in the generic form.
-        """
+        """Yield changes by their numbers among those of all tables, table by table: typed for one, else generic."""
         cycle, at = np.divmod(numbers, self.cycle.size)
         for table in self.tables:
             number = self._numbers[table.number][at]
@@ -432,11 +424,8 @@ class TrafficPlan:
 
 
 def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
-    """Return the plan for the tables of SQL text.
-
-    Raises the family of :class:`SchemaError` for what cannot be generated: a start that is not a moment, unique or
-    foreign keys that cannot be satisfied, generated columns that cannot be evaluated; and
-    :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
+    """Return the plan for the tables of SQL text. Raises the family of :class:`SchemaError` for what cannot be
+    generated, and :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
     """
     refuse_path(schema)
     catalog = catalog_from_sql(schema, time_zone=settings.time_zone)

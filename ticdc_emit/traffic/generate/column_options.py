@@ -1,8 +1,4 @@
-"""The user's options for columns, checked: ranges in a column's units, labels, patterns, the share of NULLs.
-
-In: a TOML file or a mapping, and the tables. Out: a :class:`ColumnOptions` for each column that has options;
-:mod:`~ticdc_emit.traffic.generate.values` makes its values from them.
-"""
+"""The user's options for columns, checked: ranges in a column's units, labels, patterns, the share of NULLs."""
 
 from __future__ import annotations
 
@@ -41,10 +37,8 @@ _FRACTION_DIGITS = 6  # of a DECIMAL, that vary
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """The checked options of one column.
-
-    ``first`` and ``count``: a range in units of the column (:func:`unit_of`). ``labels``: canonical texts, ``weights``
-    one for each. ``pattern``: as given. ``nulls``: the share of NULLs, ``None`` for the usual one.
+    """The checked options of one column. ``first`` and ``count``: a range in units of the column (:func:`unit_of`).
+    ``labels``: canonical texts, ``weights`` one for each. ``nulls``: the share of NULLs, ``None`` for the usual one.
     """
 
     first: int = 0
@@ -73,9 +67,7 @@ OptionsByColumn = Mapping[tuple[Name, str], ColumnOptions]
 
 
 def pattern_parts(pattern: str) -> Iterator[tuple[bool, str]]:
-    """Yield the parts of a pattern: (whether it is placeholders, text). Consecutive placeholders of one kind are one
-    part.
-    """
+    """Yield (whether it is placeholders, text); consecutive placeholders of one kind are one part."""
     parts: list[tuple[bool, str]] = []
     escaped = False
     for sign in pattern:
@@ -120,11 +112,9 @@ _RANGED = "integers, DECIMAL, FLOAT, DOUBLE, YEAR, BIT, DATE, DATETIME and TIMES
 def options_by_column(
     columns: Columns | None, tables: Sequence[SourceTable], refusals: Refusals
 ) -> dict[tuple[Name, str], ColumnOptions]:
-    """Return the options of the tables' columns; a column of LIST partitions has their values as labels.
-
-    A column that does not exist or is generated, and an option that is unknown, of the wrong type, or not possible for
-    the column's type are among the ``refusals``. Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot
-    be read.
+    """Return the options of the tables' columns; a column of LIST partitions has their values as labels. Wrong columns
+    and options are among the ``refusals``. Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot be
+    read.
     """
     document = columns if isinstance(columns, Mapping) else {} if columns is None else _document(Path(columns))
     known = {

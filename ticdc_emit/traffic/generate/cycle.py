@@ -1,9 +1,7 @@
-"""The cycle: which row of which table changes when, as short tables of numbers that repeat endlessly.
+"""The cycle: which row of which table changes when, as short tables of numbers that repeat endlessly, without state.
 
-In: how many new rows each table has in a cycle, and what happens to a row. Out: a :class:`Cycle`, the same for the same
-seed. Change number ``n`` is at position ``n % size`` of cycle ``n // size``; every cycle repeats the same positions
-with new rows. So the table, row, step and commit of any change, and the time of the row's previous change, are looked
-up. No state is needed.
+Change number ``n`` is at position ``n % size`` of cycle ``n // size``; every cycle repeats the same positions with new
+rows. So all of a change, and the time of the row's previous change, are looked up.
 
 In a cycle, ``slots`` rows of a table begin, one per slot. Most rows end in their cycle; those of hot slots last
 ``spans`` cycles. **Anchors** are the first slots of a table that foreign keys refer to: inserted at the start of the
@@ -42,10 +40,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """The lives of rows. ``updates``: updates of a row, on average. ``deletes``: the share of rows that are deleted.
-
-    ``skew``: exponent of the Zipf distribution of updates over rows, 0 for all alike. ``transaction_size``: changes
-    with one commit_ts, on average.
+    """The lives of rows. ``updates``: of a row, on average. ``deletes``: the share of rows that are deleted. ``skew``:
+    exponent of the Zipf distribution of updates, 0 for all alike. ``transaction_size``: changes, on average.
     """
 
     updates: float = 3.0
@@ -58,11 +54,10 @@ class Lifetimes:
 class TableCycle:
     """One table's changes in a cycle, by their number among them: parallel tuples.
 
-    ``position``: in the cycle. ``slot``; ``visit``: the change's number among those of its slot, ``visits``: how many
-    there are. ``spans``: cycles that a life lasts. ``deleted``: 1 if the last step deletes. ``commit``: the position
-    whose time is the commit_ts, that of the first change with this commit_ts. ``sharer``: the transaction's number
-    among those of its commit_ts. ``previous``: the commit of the row's previous change, negative in an earlier cycle.
-    ``born``: that of the row's insert, in the cycle of its birth.
+    ``visit``: the change's number among those of its slot, ``visits``: how many there are. ``spans``: cycles that a
+    life lasts. ``deleted``: 1 if the last step deletes. ``commit``: the position of the first change with this
+    commit_ts. ``sharer``: the transaction's number among those of its commit_ts. ``previous``: the commit of the row's
+    previous change, negative in an earlier cycle. ``born``: that of the row's insert, in the cycle of its birth.
     """
 
     slots: int
@@ -115,10 +110,7 @@ class _Life:
 
 
 def lay_out(shapes: Sequence[Shape], lives: Lifetimes, seed: int, shared_commits: float = 0.0) -> Cycle:
-    """Return the cycle of tables of these shapes.
-
-    ``shared_commits``: the share of transactions that have the commit_ts of another; it changes nothing else.
-    """
+    """Return the cycle. ``shared_commits``: share of transactions with another's commit_ts; it changes nothing else."""
     random = Random(f"{seed} {shapes!r} {lives!r}")
     all_lives = [life for table, shape in enumerate(shapes) for life in _lives(table, shape, lives, random)]
     moments: list[tuple[float, int, int]] = []  # when, which life, its number among the life's
@@ -241,10 +233,8 @@ class _Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class Clock:
-    """Change number n commits at ``start + n * tick``, both TSO, or later at other rates (:meth:`going_on`).
-
-    Schema change number n is halfway between change ``(n + 1) * gap >> 20`` and the next one; ``gap`` 0 means no schema
-    changes.
+    """Change number n commits at ``start + n * tick``, both TSO, or later at other rates (:meth:`going_on`). Schema
+    change number n is halfway between change ``(n + 1) * gap >> 20`` and the next one; ``gap`` 0: none.
     """
 
     start: int
@@ -259,10 +249,8 @@ class Clock:
         return cls(start, _tick(rate), gap)
 
     def going_on(self, first: int, start: int, rate: float) -> Clock:
-        """Return the clock whose changes from number ``first`` on commit from ``start`` on, at another rate.
-
-        Changes before ``first`` keep their times; ``start`` is after them. Schema changes keep their places among the
-        changes.
+        """Return the clock whose changes from number ``first`` on commit from ``start`` on, at another rate. Earlier
+        changes keep their times; ``start`` is after them. Schema changes keep their places among the changes.
         """
         return replace(self, later=(*self.later, _Stretch(first, start, _tick(rate))))
 

@@ -1,9 +1,8 @@
 """Schema changes at a rate: the statements of a history, their times, and the columns that they add to rows.
 
-In: the catalog, the tables, and the times of statements. Out: (commit_ts, SQL) in order, and the added columns. Each
-table in turn gets a column with a default and an index on it, renames the column, drops the index and drops the column;
-then the next column follows. There is one column of each kind. After the last kind, the first is added again as a new
-column under its old names, so rows do not grow with the traffic.
+Each table in turn gets a column with a default and an index on it, renames the column, drops the index and drops the
+column; then the next kind of column follows. After the last one, the first comes again under its old names, so rows do
+not grow with the traffic.
 """
 
 from __future__ import annotations
@@ -33,10 +32,9 @@ _STEPS_OF_A_NAME = 2  # ADD COLUMN and ADD INDEX, or RENAME COLUMN and DROP INDE
 
 @dataclass(frozen=True)
 class AddedColumn:
-    """A column that is added and dropped again and again, and has each of ``names`` at some time.
-
-    Statement number ``first``, and every ``period`` statements another one, adds it. Each name lasts for ``lasting``
-    statements. ``default``: the value in rows that were last written before; ``None`` for NULL.
+    """A column that is added and dropped again and again, and has each of ``names`` at some time. Statement number
+    ``first``, and every ``period`` statements another one, adds it. Each name lasts for ``lasting`` statements.
+    ``default``: the value in rows that were last written before; ``None`` for NULL.
     """
 
     column: Column
@@ -80,9 +78,8 @@ def one_round(tables: int) -> int:
 
 
 def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Iterable[int]) -> SchemaChanges:
-    """Return one statement for each TSO; ``catalog`` takes those of the first round.
-
-    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for a table that does not accept them.
+    """Return one statement for each TSO; ``catalog`` takes those of the first round. Raises the family of
+    :class:`~ticdc_emit.errors.SchemaError` for a table that does not accept them.
     """
     period = one_round(len(tables))
     statements: list[tuple[int, str]] = []

@@ -1,8 +1,4 @@
-"""Values of stored generated columns.
-
-In: a table, and the values of its other columns. Out: the values of its stored generated columns. An expression that
-cannot be evaluated exactly (:mod:`ticdc_emit.sql.expressions`) is refused with the reason.
-"""
+"""Values of stored generated columns, from those of other columns; what cannot be evaluated exactly is refused."""
 
 from __future__ import annotations
 
@@ -22,9 +18,8 @@ _EVALUATION_ERRORS = (ValueError, ArithmeticError, TypeError, pa.ArrowException)
 
 
 class GeneratedColumns:
-    """The stored generated columns of a table, and the columns that they need.
-
-    A generated column refers only to generated columns before it (``schema/columns.py``).
+    """A table's stored generated columns, each after those that it refers to (``schema/columns.py``), and their
+    operands.
     """
 
     def __init__(self, info: TableInfo) -> None:
@@ -45,10 +40,7 @@ class GeneratedColumns:
         return frozenset(names)
 
     def add(self, values: dict[str, pa.Array], count: int) -> None:
-        """Add their values to ``values`` of ``count`` rows, by name in lower case.
-
-        Raises :class:`SchemaError` for an expression that cannot be evaluated, or fails at a value.
-        """
+        """Add their values to ``values`` of ``count`` rows, by name in lower case. Raises :class:`SchemaError`."""
 
         def held(column: Column) -> pa.Array | None:
             return None if column.generated is not None else accept(column, values[column.name.lower()], _RENDERING)

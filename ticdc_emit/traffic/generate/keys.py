@@ -1,7 +1,5 @@
 """Roles of key columns: unique values, or the values of a referenced row.
 
-In: the tables. Out: a role per column, a :class:`Shape` per table.
-
 A row's **number** is ``birth * slots + slot``: always unique in its table. A unique key without foreign keys has one
 **serial** column, whose value encodes the number. A unique key with foreign keys consists of **digits** of the slot:
 each of its foreign keys refers to an anchor of the row's own cycle, chosen by one digit, and a further column has the
@@ -76,10 +74,8 @@ class TableKeys:
 
 
 def plan_keys(tables: Sequence[SourceTable], options: OptionsByColumn, refusals: Refusals) -> dict[Name, TableKeys]:
-    """Return the plan of every table, parents first. ``options``: the user's options for columns.
-
-    A table with a unique key that cannot be filled, or a foreign key that cannot be satisfied, is among the
-    ``refusals``; tables that refer to it are left out.
+    """Return the plan of every table, parents first. A table with a unique or foreign key that cannot be satisfied is
+    among the ``refusals``; those that refer to it are left out.
     """
     referenced = {
         (each.parent, column) for table in tables for each in table.references for column in each.parent_columns

@@ -1,14 +1,11 @@
 """Live traffic in this process: changes that come when the clock reaches their commit times, sent in small batches.
 
-In: the settings of generated traffic, and moments as TSO. Out: :class:`LiveTraffic`, whose changes and DDL due by a
-moment are Arrow in the typed form, table by table, and :func:`send_live`, which sends them through a changefeed. A
-change is the function of the plan and its number that it is in every other form of generated traffic, so the same seed
-and start give the same changes. Only :meth:`LiveTraffic.pause` and
-:meth:`LiveTraffic.resume` give changes other times; the rows and their order stay.
+The same seed and start give the changes of every other form of generated traffic; only :meth:`LiveTraffic.pause` and
+:meth:`LiveTraffic.resume` give them other times.
 
-A transaction is due as a whole at its commit_ts, and its changes come together. So all that is at or before a moment
-has come once that moment was asked for, and the changefeed's watermark may rise to it (``Changefeed.run(until=...)``),
-with or without rows. TiCDC sends a watermark about once a second, which is less often than batches are sent here.
+A transaction is due as a whole at its commit_ts. So all that is at or before a moment has come once that moment was
+asked for, and the watermark may rise to it (``Changefeed.run(until=...)``). TiCDC sends a watermark about once a
+second, which is less often than batches are sent here.
 """
 
 from __future__ import annotations
@@ -47,11 +44,8 @@ WATERMARK_S = 1.0
 
 @dataclass(frozen=True)
 class DueChanges:
-    """Changes and DDL that are due.
-
-    ``until``: the TSO up to which all is here or was taken before: nothing later comes at or below it. ``changes``: by
-    ``schema.name``, of the tables that have any, record batches in the typed form, in commit order. ``ddl``:
-    (commit_ts, statement) in order.
+    """What is due. ``until``: the TSO up to which all is here or was taken before. ``changes``: by ``schema.name``, in
+    the typed form, in commit order. ``ddl``: (commit_ts, statement) in order.
     """
 
     until: int
@@ -69,11 +63,9 @@ class DueChanges:
 
 
 class LiveTraffic:
-    """Generated changes that are taken as they become due. Not thread-safe.
-
-    ``schema``: SQL text, a file, or a sample's name. ``settings``: what to generate; without a start, it is now.
-    ``rows`` of ``None`` has no end, with schema changes too. Raises the errors of
-    :func:`~ticdc_emit.traffic.generate.generate`.
+    """Generated changes that are taken as they become due. Not thread-safe. ``schema``: SQL text, a file, or a sample's
+    name. ``settings``: without a start, it is now; ``rows`` of ``None`` has no end, with schema changes too. Raises the
+    errors of :func:`~ticdc_emit.traffic.generate.generate`.
     """
 
     def __init__(self, schema: str | Path, settings: Settings) -> None:
@@ -122,10 +114,8 @@ class LiveTraffic:
         return self._paused
 
     def take(self, until: int, *, most: int = MOST_AT_ONCE) -> DueChanges:
-        """Return the changes and DDL that are due by the TSO ``until`` and were not taken before.
-
-        If there are more than ``most`` changes, the first ones come, of whole transactions, and the ``until`` of the
-        result is lower. A moment before that of an earlier call gives nothing.
+        """Return the changes and DDL that are due by the TSO ``until`` and were not taken before. Of more than ``most``
+        changes the first ones come, of whole transactions, with a lower ``until``.
         """
         if self._paused or until <= self._until:
             self._until = max(self._until, until)
@@ -155,11 +145,9 @@ class LiveTraffic:
         return due
 
     def resume(self, at: int, rate: float | None = None) -> None:
-        """Let the next change commit at the TSO ``at`` and the others follow, at ``rate`` a second.
-
-        ``rate``: ``None`` for the present one. The traffic need not be paused: this also changes its rate. ``at`` is
-        after all moments asked for before. Raises :class:`~ticdc_emit.errors.ConfigError` if it is not, and
-        :class:`~ticdc_emit.errors.SchemaError` for a rate out of its range.
+        """Let the next change commit at the TSO ``at`` and the others follow, at ``rate`` a second, by default the
+        present one. The traffic need not be paused. Raises :class:`~ticdc_emit.errors.ConfigError` if ``at`` is not
+        after all moments asked for, :class:`~ticdc_emit.errors.SchemaError` for a wrong rate.
         """
         if at <= self._until:
             raise ConfigError(
@@ -183,10 +171,8 @@ class LiveTraffic:
     def changefeed(
         self, config: ChangefeedConfig, *, sink: Sink | None = None, on_report: tuple[ReportCallback, ...] = ()
     ) -> Changefeed:
-        """Return a changefeed of the tables, for :func:`send_live`.
-
-        It sends messages again and out of order as often as ``redelivery`` and ``lag`` say. ``sink``: instead of the
-        configuration's target. Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
+        """Return a changefeed of the tables, for :func:`send_live`, with ``redelivery`` and ``lag``; ``sink``: another
+        target. Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
         """
         settings = self.settings
         require_zone(config.time_zone, settings.time_zone)
@@ -237,10 +223,7 @@ class _TableAhead:
         self._forget()
 
     def take(self, due: int, statements: int) -> list[pa.RecordBatch]:
-        """Return the changes not taken before whose transaction commits before change ``due`` of all tables.
-
-        ``statements``: the number of schema changes so far.
-        """
+        """Return the changes not taken before whose transaction commits before change ``due`` of all tables."""
         until, batches = self._count(due), list[pa.RecordBatch]()
         wanted = until - self._taken
         known = frozenset(name for each in self._table.added for name in each.names_by(statements))
@@ -282,12 +265,9 @@ def send_live(
     watermark_every: float = WATERMARK_S,
     on_begin: Callable[[RunReport], object] | None = None,
 ) -> RunTotal:
-    """Send what is due, batch by batch, until the traffic is ended or ``stop`` returns true; then end the changefeed.
-
-    ``interval``: seconds from one batch to the next, if the batch takes less; a backlog is sent without pauses.
-    ``watermark_every``: seconds of wall time between watermarks, with rows or without. ``stop`` is called between
-    batches, ``on_begin`` with the report of the first batch that has rows, once its messages are acknowledged. Returns
-    the sum of all reports. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`.
+    """Send what is due until the traffic is ended or ``stop`` returns true; then end the changefeed. Returns the sum of
+    reports. ``interval``: seconds from one batch to the next; a backlog is sent without pauses. ``watermark_every``:
+    seconds of wall time. ``on_begin``: called with the report of the first batch with rows, once it is acknowledged.
     """
     number = feed.next_batch_id()
     marked = time.monotonic() - watermark_every

@@ -1,8 +1,7 @@
 """At-least-once delivery as it is on bad days: messages that come again, and tables that others overtake.
 
-In: a sink and two rates. Out: a sink whose topic-partitions are what a changefeed with restarts and slow tables legally
-sends. Chance is a hash of the seed and the message, so the same messages meet the same fate in any batch, task and
-process. Both end with their batch: nothing of an earlier one comes again, and nothing waits for the next one.
+Chance is a hash of the seed and the message, so the same messages meet the same fate in any batch, task and process.
+Both end with their batch: nothing of an earlier one comes again, and nothing waits for the next one.
 """
 
 from __future__ import annotations
@@ -32,12 +31,10 @@ _COLUMNS = ["topic", "partition", "key", "value"]
 
 @dataclass(frozen=True)
 class NoisySink:
-    """A sink that sends a share of the messages again, and lets tables overtake others.
-
-    ``sink``: where messages go; ``config``: the changefeed that they are of. ``redelivery``: the share of messages that
-    come again, each time 1 to 8 in a row, as after a restart. ``lag``: the share of row changes that wait until 1 to 8
-    messages of other tables of the topic-partition have passed; later ones of their table wait with them. They come
-    before the next DDL or watermark.
+    """A sink that sends a share of the messages again, and lets tables overtake others. ``redelivery``: the share of
+    messages that come again, 1 to 8 in a row, as after a restart. ``lag``: the share of row changes that wait until 1
+    to 8 messages of other tables have passed, later ones of their table with them; they come before the next DDL or
+    watermark.
     """
 
     sink: Sink

@@ -1,8 +1,4 @@
-"""What generating returns: the changes, the DDL between them, the schema that they begin with, and a sink for them.
-
-In: a :class:`~ticdc_emit.traffic.generate.changes.TrafficPlan` and its changes. Out: a :class:`Traffic` or a
-:class:`TrafficStream`, made by Spark's workers, or an :class:`ArrowTraffic`, made in this process.
-"""
+"""What generating returns: the changes, the DDL between them, the schema that they begin with, and a sink for them."""
 
 from __future__ import annotations
 
@@ -55,10 +51,8 @@ class _TrafficResult(Generic[Changes]):
 
     @hides_arguments
     def sink(self, sink_uri: str | ChangefeedConfig, **options: Unpack[TrafficSinkOptions]) -> TicdcSink:
-        """Return a :class:`~ticdc_emit.spark.TicdcSink` for the changes, in their time zone; ``options`` are its own.
-
-        It sends messages again and out of order as often as ``redelivery`` and ``lag`` say. Raises
-        :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
+        """Return a :class:`~ticdc_emit.spark.TicdcSink` for the changes, with ``redelivery`` and ``lag``; ``options``
+        are its own. Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
         """
         from ticdc_emit.spark import TicdcSink
         from ticdc_emit.spark.sink import TrafficSinkOptions
@@ -96,12 +90,9 @@ class _SparkResult(_TrafficResult[Changes]):
     _spark: SparkSession | None = field(default=None, kw_only=True, compare=False)
 
     def tables(self) -> dict[tuple[str, str], DataFrame]:
-        """Return the tables after the last change and statement, by (schema, table): the expected final tables of a
-        consumer.
-
-        Each is a typed DataFrame, computed like the changes: nothing is read from messages. Values have Spark's types
-        (docs/types.md), columns are those of the table's last version. Raises :class:`~ticdc_emit.errors.ConfigError`
-        for a stream without end.
+        """Return the expected final tables of a consumer, by (schema, table), as typed DataFrames. They are computed
+        like the changes, not read from messages. Columns are those of the table's last version. Raises
+        :class:`~ticdc_emit.errors.ConfigError` for a stream without end.
         """
         if self._plan is None or self._plan.rows is None or self._spark is None:
             raise ConfigError(
@@ -121,15 +112,12 @@ class _SparkResult(_TrafficResult[Changes]):
 @dataclass(frozen=True, repr=False)
 class Traffic(_SparkResult["dict[str, DataFrame]"]):
     """``changes``: a typed DataFrame for each table, by ``schema.name``, as :meth:`TicdcSink.write` takes them.
-
-    The other attributes: ``ddl``, (commit_ts, statement) in order; ``schema``, SQL text of the tables before the first
-    change; ``table``, ``schema.name``, if there is only one; ``time_zone``, the changefeed's.
+    ``ddl``: (commit_ts, statement) in order; ``schema``: SQL text of the tables before the first change; ``table``:
+    ``schema.name``, if there is only one; ``time_zone``: the changefeed's.
     """
 
     def mixed(self) -> DataFrame:
-        """Return the changes as one DataFrame: in the generic form for several tables, which is slower to make and to
-        send; in the typed form for one table.
-        """
+        """Return the changes as one DataFrame: typed for one table, else generic, which is slower to make."""
         plan = self._plan
         if plan is None or self._spark is None:
             (only,) = self.changes.values()
@@ -139,10 +127,7 @@ class Traffic(_SparkResult["dict[str, DataFrame]"]):
 
 @dataclass(frozen=True, repr=False)
 class TrafficStream(_SparkResult["DataFrame"]):
-    """``changes``: a streaming DataFrame, typed if there is one table, else generic: a query has one DataFrame.
-
-    The other attributes are those of :class:`Traffic`.
-    """
+    """``changes``: a streaming DataFrame, typed if there is one table, else generic. The rest is :class:`Traffic`'s."""
 
 
 _BATCH_ROWS = 5_000
@@ -172,10 +157,7 @@ class ArrowChanges:
 
 @dataclass(frozen=True, repr=False)
 class ArrowTraffic(_TrafficResult[dict[str, ArrowChanges]]):
-    """``changes``: for each table its changes as Arrow record batches, by ``schema.name``, made as they are read.
-
-    :meth:`TicdcSink.write` takes them. The other attributes are those of :class:`Traffic`.
-    """
+    """``changes``: Arrow record batches by ``schema.name``, made as they are read. The rest is :class:`Traffic`'s."""
 
 
 _STREAM_TASKS = 2

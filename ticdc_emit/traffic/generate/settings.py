@@ -1,7 +1,4 @@
-"""The settings of generated traffic: what ``generate``, ``generate_stream`` and ``generate_arrow`` take from the user.
-
-In: their arguments, with their names and defaults. Out: a :class:`Settings` whose numbers are in their ranges.
-"""
+"""The settings of generated traffic: the arguments of ``generate``, ``generate_stream`` and ``generate_arrow``."""
 
 from __future__ import annotations
 
@@ -45,9 +42,7 @@ class TrafficOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """What changes to generate. Raises :class:`~ticdc_emit.errors.SchemaError`, which names the field, for a number
-    out of its range.
-    """
+    """What changes to generate. Raises :class:`~ticdc_emit.errors.SchemaError` for a number out of its range."""
 
     rows: int | None
     """Changes of all tables, from 1; ``None`` for no end."""

@@ -1,7 +1,4 @@
-"""The tables of a script as the generator needs them: columns, unique keys, foreign keys, partitions.
-
-In: a catalog. Out: one :class:`SourceTable` per table, referenced tables first.
-"""
+"""The tables of a script as the generator needs them, referenced tables first."""
 
 from __future__ import annotations
 
@@ -43,10 +40,7 @@ class Refusals(list[Exception]):
 
 @dataclass(frozen=True)
 class Reference:
-    """A foreign key: ``columns`` of the table hold the values of ``parent_columns`` of ``parent``.
-
-    ``closes_loop``: the parent refers back, so no order of the tables has it first.
-    """
+    """A foreign key to ``parent``. ``closes_loop``: the parent refers back, so no order of the tables has it first."""
 
     columns: tuple[str, ...]
     parent: Name
@@ -117,9 +111,8 @@ def _literal(node: Node) -> str | None:
 
 
 def source_tables(catalog: Catalog, wanted: set[Name] | None, refusals: Refusals) -> list[SourceTable]:
-    """Return the tables of ``catalog`` (``wanted``: of these only), parents first.
-
-    A foreign key to a table or column that does not exist or is not ``wanted`` is left out and among the ``refusals``.
+    """Return the tables of ``catalog``, of ``wanted`` only, parents first. A foreign key to what does not exist or is
+    not ``wanted`` is left out and among the ``refusals``.
     """
     states = [state for state in catalog.states() if not state.info.is_view]
     tables = {(each.info.schema, each.info.name): SourceTable(each) for each in states}

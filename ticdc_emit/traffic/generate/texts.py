@@ -1,6 +1,4 @@
-"""Generated numbers, text and JSON documents by the meaning of a column's name, as Arrow arrays.
-
-In: a column and hashes. Out: likely values: names, addresses, amounts, codes."""
+"""Generated numbers, text and JSON documents by the meaning of a column's name, as Arrow arrays."""
 
 from __future__ import annotations
 
@@ -56,7 +54,6 @@ RANGES = {
 
 def integer(column: Column, bits: Hashes, *, is_operand: bool = False) -> pa.Array:
     """Return integers: flags, likely numbers for the column's name, or now and then an end of its range.
-
     ``is_operand``: small numbers instead, whose sums and products fit in a generated column.
     """
     low, high = integer_range(column.type, unsigned=column.unsigned)
@@ -173,9 +170,8 @@ def meaning(column: Column) -> str:
 
 
 def realistic_text(column: Column, bits: Hashes, person: Hashes) -> pa.Array:
-    """Return text that fits the column. ``person``: hashes that all columns of a row share, for name and email.
-
-    Text of hashes with a parity differs between two neighbouring steps. If words would be cut, a code is used.
+    """Return text that fits the column. ``person``: hashes that all columns of a row share, for name and email. Text of
+    hashes with a parity differs between two neighbouring steps. If words would be cut, a code is used.
     """
     room = column.flen
     known, recipe = meaning(column), _Recipe(bits, person, column.charset in _UTF8, room)
@@ -392,10 +388,8 @@ def _text_width(column: Column, prefix: int | None) -> int:
 
 
 def from_number(column: Column, number: Ints, width: int | None, person: Hashes, *, is_digit: bool = False) -> pa.Array:
-    """Return the values that encode numbers from 0 on: different for different numbers, equal for equal ones.
-
-    ``width``: the number of characters or bytes of a text that encode it, if not all. ``is_digit``: the number is
-    small.
+    """Return values that encode numbers from 0 on, one to one; ``is_digit``: the number is small. ``width``: the number
+    of characters or bytes of a text that encode it, if not all.
     """
     kind = column.type
     if kind in INTEGER_TYPES:

@@ -1,12 +1,8 @@
 """Values of columns as Arrow arrays: under the user's options, else by the column's type and name.
 
-In: a column, its options (:class:`~ticdc_emit.traffic.generate.column_options.ColumnOptions`), and versions of rows:
-their numbers, steps and times. Out: an array of the column's native type. A value is a function of the row
-(:func:`is_constant`), or of the row and a step. A range or a list of labels has a number of points, of which the
-distribution draws one.
-
-Hashes of the column that must show every update have a parity (:class:`~ticdc_emit.traffic.generate.arrays.Bits`): its
-points are even at even steps and odd at odd ones, so two neighbours differ, and weights hold for pairs of labels.
+A value is a function of the row (:func:`is_constant`), or of the row and a step. A range or a list of labels has a
+number of points, of which the distribution draws one. Hashes of the column that must show every update have a parity
+(:class:`~ticdc_emit.traffic.generate.arrays.Bits`): two neighbours differ, and weights hold for pairs of labels.
 """
 
 from __future__ import annotations
@@ -110,11 +106,9 @@ def realistic(
     is_operand: bool = False,
     options: ColumnOptions | None = None,
 ) -> pa.Array:
-    """Return the values; ``seed_of``: the other inputs of the hash. ``options``: the user's options.
-
-    ``fixed``: the same for the row's life. ``always_changes``: two neighbouring steps never have the same value.
-    ``is_operand``: a generated column is computed from it. A nullable column is NULL in a tenth of its versions, unless
-    it is fixed.
+    """Return the values; ``seed_of``: the other inputs of the hash. ``fixed``: the same for the row's life.
+    ``always_changes``: two neighbouring steps differ. ``is_operand``: a generated column is computed from it. A
+    nullable column is NULL in a tenth of its versions, unless it is fixed.
     """
     salt = salt_of(*seed_of, column.name)
     fixed = fixed or is_constant(column)
@@ -167,10 +161,8 @@ def _has_two_values(column: Column) -> bool:
 def always_changing_column(
     columns: Sequence[Column], options: Mapping[str, ColumnOptions] | None = None
 ) -> Column | None:
-    """Return the column that best shows every update: preferably one with many values that is NOT NULL.
-
-    ``options``: by name. Such a column is the last choice, because showing every update distorts its distribution.
-    ``None`` if none of them :func:`varies`.
+    """Return the column that best shows every update, ``None`` if none :func:`varies`: with many values, and NOT NULL.
+    One with ``options`` is the last choice, because showing every update distorts its distribution.
     """
     options = options or {}
     kinds = (*INTEGER_TYPES, MySQLType.NEWDECIMAL, MySQLType.FLOAT, MySQLType.DOUBLE, *STRING_TYPES, MySQLType.JSON)

@@ -1,10 +1,8 @@
 """Replay history: snapshots, slowly changing tables and change tables as the stream that TiCDC would have sent.
 
-In: DataFrames, files or tables that Spark reads, event times, DDL. Out: row changes in the public form
-(``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``,
-``from_changes``), the change feed of a table (``read_changes``) and its DDL (``table_ddl``); :func:`replay`, which
-sends them at the history's own pace or a multiple of it; and ``send_new_versions``, which sends what came into a table
-since the last call. Importing this does not import Spark.
+``snapshot_...`` and ``from_...`` make row changes; ``read_changes`` and ``table_ddl`` read a table's change feed and
+its DDL; :func:`replay` sends them at the history's own pace or a multiple of it, ``send_new_versions`` what came into a
+table since the last call. Importing this does not import Spark.
 """
 
 from __future__ import annotations

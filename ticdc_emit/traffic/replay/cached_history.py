@@ -1,10 +1,8 @@
-"""The rows of a history, in Spark's cache and cut into slices.
+"""The rows of a history, in Spark's cache and cut into slices, and its bounds and fingerprint.
 
-In: row changes by source, and the width of a slice. Out: for each slice a batch that a changefeed encodes, and the
-history's bounds and fingerprint. The rows of one slice and source are cached as **packs**: Arrow IPC bodies in rows of
-:data:`PACK_SCHEMA`, few and large whatever the tables' columns are. So a slice is found by one column, and its rows are
-converted from Java to Arrow once. :class:`PackTask` and :class:`UnpackTask` run in Spark's workers, all else on the
-driver.
+The rows of one slice and source are cached as **packs**: Arrow IPC bodies in rows of :data:`PACK_SCHEMA`, few and large
+whatever the tables' columns are. So a slice is found by one column, and its rows are converted from Java to Arrow once.
+:class:`PackTask` and :class:`UnpackTask` run in Spark's workers, all else on the driver.
 """
 
 from __future__ import annotations
@@ -76,19 +74,16 @@ _GOLDEN = (5**0.5 - 1) / 2  # its multiples fill a circle evenly, however many t
 
 
 def slice_name(number: int) -> str:
-    """Return the value of the column ``slice`` for the slice that begins ``number`` widths after 1970.
-
-    It is text, because Spark compiles a filter again for another number, but not for another text.
+    """Return the value of the column ``slice`` for the slice that begins ``number`` widths after 1970. It is text,
+    because Spark compiles a filter again for another number, but not for another text.
     """
     return f"{number:020d}"
 
 
 @dataclass(frozen=True)
 class PackTask:
-    """Packs the rows of one source, which are sorted by commit_ts within a task.
-
-    ``width_ms``: of a slice; ``None``: all are in one. ``lanes``: the number of lanes over which the packs of a slice
-    are spread.
+    """Packs the rows of one source, which are sorted by commit_ts within a task. ``width_ms``: of a slice; ``None``:
+    all are in one. ``lanes``: over which the packs of a slice are spread.
     """
 
     source: str
@@ -173,10 +168,8 @@ class Bounds(NamedTuple):
 
 class CachedHistory:
     """The row changes of a history: as they come, or in Spark's cache (memory, then disk) after :meth:`cache`.
-
     ``source``: one DataFrame in either public form, or the typed changes of each table by ``schema.name``. ``table``:
-    the table of a single typed DataFrame, unless the source names it. Raises :class:`MissingColumnError` for typed rows
-    that lack a column of their table.
+    that of a single typed DataFrame. Raises :class:`MissingColumnError`.
     """
 
     def __init__(self, source: DataFrame | Mapping[str, DataFrame], plan: Plan, table: str | None = None) -> None:
@@ -193,10 +186,8 @@ class CachedHistory:
         self._ddl: list[DdlStatement] | None = None
 
     def cache(self, width_ms: int | None, *, fingerprint: bool) -> Bounds:
-        """Let Spark cache the rows as packs, in slices of this width (``None``: all rows are in one).
-
-        ``fingerprint``: whether to sum a hash of each row, in any order. Raises :class:`InvalidValueError` for a row
-        without a time.
+        """Let Spark cache the rows as packs, in slices of this width (``None``: in one). Raises
+        :class:`InvalidValueError`. ``fingerprint``: whether to sum a hash of each row, in any order.
         """
         session = next(iter(self._frames.values())).sparkSession
         lanes = int(session.conf.get("spark.sql.shuffle.partitions", "200") or 200)

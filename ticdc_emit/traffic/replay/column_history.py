@@ -1,8 +1,6 @@
 """The DDL of a table's history: what changed in the columns of its versions, in TiDB's SQL.
 
-In: a Delta or Iceberg table, and which of its versions. Out: the CREATE TABLE of the first one, and (commit_ts,
-statement) of each column that was dropped, renamed, changed or added later. A column is known by its identity, which it
-keeps when it is renamed.
+A column is known by its identity, which it keeps when it is renamed.
 """
 
 from __future__ import annotations
@@ -40,9 +38,7 @@ if TYPE_CHECKING:
 
 
 class TableDdl(NamedTuple):
-    """The schema history of a table. ``create_table``: of the first version. ``ddl``: (commit_ts, statement) in order,
-    for ``replay(..., ddl=...)``.
-    """
+    """A table's first ``create_table``, and ``ddl``: (commit_ts, statement) in order, for ``replay(..., ddl=...)``."""
 
     create_table: str
     ddl: tuple[tuple[int, str], ...]
@@ -65,20 +61,17 @@ def table_ddl(
 
     ``name``: schema.name in TiDB. ``keys``: the columns that identify a row, by their names in the last version.
     ``start``, ``end``, ``format``: as in :func:`read_changes`. What came after the last snapshot of an Iceberg table is
-    part of it if that snapshot is.
-
-    ``state_uri``: of the changefeed that sends the table again and again. The statements are kept there: once it has
-    begun a batch, a call goes on where the last one ended, and returns all of them, even if the table no longer has
-    their versions.
+    part of it if that snapshot is. ``state_uri``: of the changefeed that sends the table again and again. The
+    statements are kept there: once it has begun a batch, a call goes on where the last one ended, and returns all of
+    them, even if the table no longer has their versions.
 
     A column keeps its identity when it is renamed: Delta's column mapping and Iceberg's field ids. Statements have the
     last TSO before the rows of their version. An added column is nullable and has no default, because older rows are
     NULL there. Types are those of ``ticdc_emit.schema.frames``.
 
-    Raises the errors of :func:`read_changes`, :class:`MissingColumnError` for keys that are not columns of every
-    version, the family of :class:`~ticdc_emit.errors.SchemaError` for a type or
-    a name that TiDB does not have, and with ``state_uri`` :class:`ConfigError` where what is kept there does not fit
-    the table, and :class:`~ticdc_emit.errors.StateError` for a folder that cannot be used.
+    Raises the errors of :func:`read_changes`, :class:`MissingColumnError` for keys that some version lacks, the family
+    of :class:`~ticdc_emit.errors.SchemaError` for a type or a name that TiDB does not have, and with ``state_uri``
+    :class:`ConfigError` for a state that does not fit the table, and :class:`~ticdc_emit.errors.StateError`.
     """
     source = versioned_table(spark, table, format)
     steps = _steps(source, start, end)
@@ -155,10 +148,8 @@ def continued_ddl(
     begin_with: str = "versions",
 ) -> tuple[TableDdl, ColumnRecord | None]:
     """Return what is known of a table with what came after that, and the record of both: ``known`` if no step has an
-    id. ``begin_with``: of a record where nothing is known. Raises the errors of :func:`table_ddl`.
-
-    They are joined at the last version that is known or, if the table no longer has it, at its first one. A table that
-    has other keys now, or was rolled back, is described anew from the version with which it began.
+    id. They are joined at the last known version or, if the table no longer has it, at its first one. A table that has
+    other keys now, or was rolled back, is described anew from the version with which it began.
     """
     joint = None if known is None else place_of(known, steps)
     since = steps if known is None or joint is None else restamped(steps, known)[joint:]
@@ -199,9 +190,8 @@ def place_of(known: ColumnRecord, versions: Sequence[TableVersion]) -> int | Non
 
 
 def restamped(versions: Sequence[TableVersion], known: ColumnRecord) -> list[TableVersion]:
-    """Return versions with the times that they have after the last one that is known.
-
-    Where the clock of a writer went back, a version comes right after an earlier one, also if that one is gone since.
+    """Return versions with the times that they have after the last one that is known. Where the clock of a writer went
+    back, a version comes right after an earlier one, also if that one is gone since.
     """
     place = place_of(known, versions)
     if place is None:
@@ -219,11 +209,8 @@ def schema_history(
     start: dt.datetime | int | None = None,
     end: dt.datetime | int | None = None,
 ) -> tuple[str, list[tuple[int, str]]]:
-    """Return the first CREATE TABLE of each table by its ``schema.name`` in TiDB, and the DDL of all in order, for a
-    replay that was given no schema; warn once, with the statements.
-
-    ``keys``: default: those that the catalog of ``spark`` knows. ``start``, ``end``: the first and last version.
-    Raises the errors of :func:`table_ddl`.
+    """Return the first CREATE TABLE of each table by its ``schema.name`` in TiDB, and the DDL of all in order; warn
+    once. ``keys``: default: those that the catalog of ``spark`` knows. ``start``, ``end``: the first and last version.
     """
     texts: list[str] = []
     ddl: list[tuple[int, str]] = []

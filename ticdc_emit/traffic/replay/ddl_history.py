@@ -1,13 +1,12 @@
 """DDL with times: read from a file, and what statements mean for rows that are older than they.
 
-The file is SQL with comments ``-- at <moment>`` that give the time of the following statements:
+The file is SQL with comments that give the time of the following statements, ISO time with an offset, ``Z`` or ``UTC``,
+or a TSO; statements of one moment are one logical tick apart:
 
     -- at 2026-01-05T08:00:00Z
     ALTER TABLE shop.orders ADD COLUMN tip decimal(8,2) NOT NULL DEFAULT 0;
 
-A moment is ISO time with an offset, ``Z`` or ``UTC``, or a TSO. Statements of one moment are one logical tick apart.
-Every comment line that begins with ``at`` is such a mark. One without a valid moment is refused, because its statements
-would otherwise get the previous time. Other comments before a statement are not part of it.
+A comment line that begins with ``at`` and has no valid moment is refused: its statements would get the previous time.
 """
 
 from __future__ import annotations
@@ -127,9 +126,8 @@ def versions_of(
     """Return the versions of ``schema.name``; the catalog gets the DDL applied, as a changefeed of its tables does.
 
     ``ddl``: (commit_ts, statement) or (commit_ts, statement, schema). ``database``: for statements without one; by
-    default the database of all tables, else ``test``, as in a replay of several tables (a replay of one table uses that
-    table's). Raises the family of :class:`~ticdc_emit.errors.SchemaError` for DDL that does not apply or an unknown
-    table.
+    default that of all tables, else ``test``, as in a replay of several tables (a replay of one table uses that
+    table's). Raises the family of :class:`~ticdc_emit.errors.SchemaError`.
     """
     for commit_ts, schema, query in sorted(ddl_statements(ddl, database or current_database(None, catalog))):
         catalog.apply(query, schema=schema, commit_ts=commit_ts)
@@ -150,10 +148,9 @@ def versions_of(
 def backfilled(
     df: DataFrame, versions: Versions, at: Moment, *, unit: TimeUnit = "tso", zone: str = "UTC"
 ) -> DataFrame:
-    """Return the rows with the values of older rows in columns that a later version added or renamed.
-
-    ``at``: each row's time (a row at a DDL's own TSO is older). A column that ``df`` lacks is added if a later version
-    gives old rows a value. Raises :class:`SchemaError` for a default that only TiDB knows.
+    """Return the rows with the values of older rows in columns that a later version added or renamed. ``at``: each
+    row's time (a row at a DDL's own TSO is older). A column that ``df`` lacks is added if a later version gives old
+    rows a value. Raises :class:`SchemaError` for a default that only TiDB knows.
     """
     stamp = commit_ts_of(df, at, unit)
     for (_, before), (since, after) in pairwise(versions):

@@ -1,8 +1,7 @@
-"""The forms of a history as row changes: snapshots, validity intervals, change tables.
+"""The forms of a history as row changes in the typed form: snapshots, validity intervals, change tables.
 
-In: DataFrames with one column per column of the table: a row each, or each version of a row, or each change with its
-operation. Out: row changes in the typed form. A snapshot or the difference of two is one commit, unless a column has
-each row's time; a series of snapshots has one commit per version. In the other forms each row has its own times.
+A snapshot or the difference of two is one commit, unless a column has each row's time; a series of snapshots has one
+commit per version. In the other forms each row has its own times.
 """
 
 from __future__ import annotations
@@ -57,10 +56,9 @@ _VERSION, _BEGIN_END = "_version_ts", "_begin long, _end long"
 def snapshot_inserts(
     df: DataFrame, at: Moment, *, columns: str | Iterable[str] | None = None, unit: TimeUnit = "tso"
 ) -> DataFrame:
-    """Return the rows as inserts. ``at``: the time of all rows, or the column with each row's time.
-
-    ``columns``: the table's; default: all but the time column, so give them if that one belongs to the table too.
-    Raises :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    """Return the rows as inserts. ``at``: the time of all rows, or the column with each row's time. ``columns``: the
+    table's; default: all but the time column, so give them if that one belongs to the table too. Raises
+    :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     names = image_columns(df, columns, [at if isinstance(at, str) else None])
     return df.select(F.lit("c").alias("op"), commit_ts_of(df, at, unit).alias("commit_ts"), image(names).alias("after"))
@@ -72,12 +70,10 @@ def snapshot_diff(
     """Return the inserts, updates and deletes that turn one snapshot of a table into the next.
 
     ``keys``: the columns that identify a row. ``at``: the time of all changes; or the column of ``after`` with the time
-    at which a row was last written. In that case deletes have the latest of these times. Rows are compared column by
-    column, NULL equal to NULL; a column that ``before`` lacks was NULL, one that ``after`` lacks is left out. Values of
-    ``before`` are cast to the types of ``after``.
-
-    ``unit``: of whole numbers. Raises :class:`ConfigError` without keys, or if ``at`` is a column and no row of
-    ``after`` has a time for the deletes; and the errors of :func:`snapshot_inserts`.
+    at which a row was last written; then deletes have the latest of these. Rows are compared column by column, NULL
+    equal to NULL; a column that ``before`` lacks was NULL, one that ``after`` lacks is left out. Values of ``before``
+    are cast to the types of ``after``. ``unit``: of whole numbers. Raises :class:`ConfigError` without keys or a time
+    for the deletes, and the errors of :func:`snapshot_inserts`.
     """
     keys = required_keys(keys, "a difference needs keys")
     before, after = without_collations(before), without_collations(after)
@@ -114,11 +110,11 @@ def from_snapshots(
     the columns that identify a row. ``columns``: the table's; default: all but ``at``. ``versions``: the times of
     further snapshots, which have no rows, so that everything is deleted there. ``unit``: of whole numbers in ``at``.
 
-    A row that does not change sends nothing. A snapshot that is missing is not empty: rows stay as they were. A column
-    that one of several DataFrames lacks is NULL there. Reads the column ``at`` once. Raises :class:`ConfigError`
-    without keys or a time, :class:`~ticdc_emit.errors.MissingColumnError`,
-    :class:`~ticdc_emit.errors.UnsupportedTypeError`, :class:`InvalidValueError` for a row without a time, and in
-    ``replay`` :class:`~ticdc_emit.errors.DuplicateChangeError` for a key that is twice in one snapshot.
+    A snapshot that is missing is not empty: rows stay as they were. A column that one of several DataFrames lacks is
+    NULL there. Reads the column ``at`` once. Raises :class:`ConfigError` without keys or a time,
+    :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`,
+    :class:`InvalidValueError` for a row without a time, and in ``replay``
+    :class:`~ticdc_emit.errors.DuplicateChangeError` for a key that is twice in one snapshot.
     """
     keys = required_keys(keys, "snapshots need keys")
     if isinstance(snapshots, Mapping):
@@ -205,13 +201,13 @@ def from_validity(
     on (or 2^63-1 and more), if it is still valid.
 
     ``step``: the time from ``valid_to`` to the next version, if the version includes its end (a day for dates that
-    include the last day, Fivetran's millisecond). ``deleted_when``: the column that marks a version as a deletion, if
-    it is true; ``"column=value"`` if it has that value, in any case. The row is deleted at its ``valid_from``.
-    ``columns``: the table's; default: all that these options do not name. ``unit``: the unit of whole numbers.
+    include the last day, Fivetran's millisecond). ``deleted_when``: the column that marks a version as a deletion, at
+    its ``valid_from``; ``"column=value"`` if it has that value, in any case. ``columns``: the table's; default: all
+    that these options do not name. ``unit``: of whole numbers.
 
     ``overlaps``: what to do if a version begins before the one before it ends, or while that is still open. Nothing in
-    the rows tells which is right, so the default is an error, as a temporal key of SQL (``WITHOUT OVERLAPS``) refuses
-    such rows. ``"cut"`` ends a version where the next one begins, and warns. Equal rows are one, with a warning.
+    the rows tells which is right, so the default is an error, as in SQL (``WITHOUT OVERLAPS``). ``"cut"`` ends a
+    version where the next one begins, and warns. Equal rows are one, with a warning.
 
     A version that ends before it begins is a bad row. One that ends when it begins or changes nothing is not sent.
     Reads the rows once. Raises :class:`ConfigError`, :class:`InvalidValueError`,
@@ -291,17 +287,16 @@ def from_operations(
 ) -> DataFrame:
     """Return the changes of a change table. ``op``: the column with the operation; ``at``: the column with its time.
 
-    ``order_by``: columns or SQL expressions that order rows with the same time (a log position; text is ordered as
-    text). ``base``: the table before the first change, whose rows are the first before images. ``columns``: the
-    table's; default: all that these options do not name, and those of ``at`` and ``order_by`` that ``base`` has.
-    ``transaction``: the column with each row's transaction id, kept for ``keep_transactions``. ``operations``: more
-    words of ``op`` (:func:`operation_of`); ``""`` is that of rows without one, by default an insert, with a warning.
+    ``order_by``: columns or SQL expressions that order rows with the same time (text is ordered as text). ``base``: the
+    table before the first change, whose rows are the first before images. ``columns``: the table's; default: all that
+    these options do not name, and those of ``at`` and ``order_by`` that ``base`` has. ``transaction``: the column with
+    each row's transaction id, kept for ``keep_transactions``. ``operations``: more words of ``op``
+    (:func:`operation_of`); ``""`` is that of rows without one, by default an insert, with a warning.
 
-    The first row of a key, and the first after its delete, is an insert; the others are updates. A row that
-    changes nothing, and the delete of a missing row, give no change. A delete needs only the keys if an earlier
-    row or ``base`` has the rest. A truncation deletes all rows that there are. Reads the column ``op`` once. Raises
-    :class:`InvalidValueError` for an unknown operation, :class:`~ticdc_emit.errors.MissingColumnError`,
-    :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    The first row of a key, and the first after its delete, is an insert; the others are updates. What changes nothing
+    gives no change. A delete needs only the keys if an earlier row or ``base`` has the rest. A truncation deletes all
+    rows that there are. Reads the column ``op`` once. Raises :class:`InvalidValueError` for an unknown operation,
+    :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     keys, order_by = required_keys(keys, "changes need keys"), names_of(order_by, "order_by")
     df = without_collations(df)

@@ -1,8 +1,7 @@
 """What came into a Delta or Iceberg table since the last call, sent: a table is tailed without a stream.
 
-In: the name or path of a table, a sink URI, and a state store, which knows how far earlier calls came. Out: the row
-changes of newer versions and the DDL before them, as one batch. Iceberg's streaming read has appended rows only, and
-Delta's ends where columns change; the change feeds of a batch read (``table_versions``) have neither limit.
+Iceberg's streaming read has appended rows only, and Delta's ends where columns change; the change feeds of a batch read
+(``table_versions``) have neither limit.
 """
 
 from __future__ import annotations
@@ -45,20 +44,17 @@ def send_new_versions(
     ``None`` if all were sent before. A version without rows, such as OPTIMIZE, is an empty batch.
 
     ``begin_with``: what the first call sends: all versions, for which the table must have its first one; or the rows of
-    the last version, as inserts with its commit time. Once a batch was begun, what it began with holds.
-
-    ``table``, ``format``: as :func:`~ticdc_emit.traffic.replay.read_changes` has them, which says which tables have a
-    change feed. ``name``: schema.name in TiDB. ``keys``: the columns of the primary key, by their names in the last
-    version. ``options``: those of :class:`~ticdc_emit.TicdcSink`, with ``state_uri``: it belongs to this table.
+    the last version, as inserts with its commit time. ``table``, ``format``: as in
+    :func:`~ticdc_emit.traffic.replay.read_changes`. ``name``: schema.name in TiDB. ``keys``: the columns of the primary
+    key, by their names in the last version. ``options``: those of :class:`~ticdc_emit.TicdcSink`, with ``state_uri``:
+    it belongs to this table, and to one process at a time.
 
     A version is one transaction with its commit time, and the DDL of changed columns comes before its rows. A call that
     failed is made again with the versions that came since, so messages may come twice, with the same commit_ts.
     Versions before the last one that was sent may be gone: the state has the DDL of their columns.
 
-    One process at a time may call it with a ``state_uri``.
-
     Raises :class:`ConfigError` without ``state_uri``, for the state of another table, and where the table no longer has
-    a version that was not sent, or was rolled back behind one that was; and the errors of ``read_changes``,
+    a version that was not sent, or was rolled back before one that was; and the errors of ``read_changes``,
     :func:`~ticdc_emit.traffic.replay.table_ddl` and :meth:`TicdcSink.write`.
     """
     refuse_unknown("send_new_versions", options, TrafficSinkOptions)

@@ -1,8 +1,7 @@
 """What a ``state_uri`` knows of a history, besides the records of its batches (``pipeline.state``).
 
-In: how a replay cuts its history, and what the columns of a table were. Out: a :class:`ReplayRecord`, which a
-changefeed saves before its first message: a run that continues compares its history with it, and refuses another one.
-And a :class:`ColumnRecord` of each table, for versions that the table no longer keeps.
+A changefeed saves a :class:`ReplayRecord` before its first message: a run that continues compares its history with it,
+and refuses another one. A :class:`ColumnRecord` is for versions that the table no longer keeps.
 """
 
 from __future__ import annotations
@@ -35,11 +34,8 @@ def tables_hash(plan: Plan, ddl: Sequence[DdlStatement]) -> str:
 
 @dataclass(frozen=True)
 class ReplayRecord:
-    """The record of a replay besides those of its batches, kept from its first message on (the ``CommitHooks`` of a
-    changefeed).
-
-    ``cut``: how the history is cut. ``first_batch``: the batch id of its first slice. ``is_saved``: whether an earlier
-    run has saved it.
+    """The record of a replay, kept from its first message on (the ``CommitHooks`` of a changefeed). ``cut``: how the
+    history is cut. ``first_batch``: of its first slice. ``is_saved``: an earlier run has saved it.
     """
 
     state_uri: Secret[str] | None
@@ -49,10 +45,8 @@ class ReplayRecord:
 
     @classmethod
     def find(cls, state_uri: Secret[str] | None, cut: dict[str, Any], first_batch: int) -> ReplayRecord:
-        """Compare a history with that of an earlier run; nothing is written.
-
-        ``first_batch``: that of a replay that begins now. Raises :class:`StateError` if the history or its slices
-        differ, or the storage fails.
+        """Compare a history with that of an earlier run; nothing is written. ``first_batch``: that of a replay that
+        begins now. Raises :class:`StateError` if the history or its slices differ, or the storage fails.
         """
         known = None if state_uri is None else FsspecStateStore(state_uri.reveal()).read(_REPLAY)
         if known is None:
@@ -83,11 +77,8 @@ class ReplayRecord:
 
 
 class ColumnRecord(NamedTuple):
-    """The columns of a table from one of its versions to another.
-
-    ``first_version``, ``create_table``: the beginning; ``begin_with``: ``versions``, or ``rows`` of the first one
-    (``send_new_versions``). ``ddl``: (commit_ts, statement) since then. ``version``, ``commit_ts``,
-    ``last_create_table``: the end.
+    """The columns of a table from ``first_version`` to ``version``. ``begin_with``: ``versions``, or ``rows`` of the
+    first one (``send_new_versions``). ``ddl``: (commit_ts, statement).
     """
 
     begin_with: str

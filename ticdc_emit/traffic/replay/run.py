@@ -1,8 +1,4 @@
-"""A replay: a history sent at its own pace or a multiple of it, and its report.
-
-In: a sink, a history, DDL with times, a speed. Out: a :class:`ReplayReport`: what was sent, slice by slice, and whether
-it was on time.
-"""
+"""A replay: a history sent at its own pace or a multiple of it, and its report: what was sent, and whether in time."""
 
 from __future__ import annotations
 
@@ -41,9 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SliceReport:
-    """The report of one delivered slice. ``number`` of ``slices``, from 0; ``begin_ms``: its event time, ``None`` if it
-    is all.
-
+    """One delivered slice. ``number`` of ``slices``, from 0; ``begin_ms``: its event time, ``None`` if it is all.
     ``lag_seconds``: how long ago it was due, its own delivery included; ``None`` without a speed.
     """
 
@@ -67,12 +61,10 @@ SliceCallback: TypeAlias = Callable[[SliceReport], object]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReplayReport:
-    """One run of a replay, from its start to its end or stop.
-
-    ``total``: what this run sent. ``slices``: of the history; ``first_slice``: where this run began; ``done_slices``:
-    slices delivered by now, including earlier runs. ``finished``: whether the whole history was sent. ``seconds``: wall
-    time of sending, pauses included; ``prepare_seconds``: the time before that, to read and order the history.
-    ``max_lag_seconds``: the greatest delay of a slice's delivery after it was due, ``None`` without a speed.
+    """One run of a replay, from its start to its end or stop. ``total``: what this run sent. ``first_slice``: where it
+    began; ``done_slices``: also of earlier runs. ``finished``: whether the whole history was sent. ``seconds``: wall
+    time of sending, pauses included; ``prepare_seconds``: the time before. ``max_lag_seconds``: the greatest delay of a
+    slice, ``None`` without a speed.
     """
 
     total: RunTotal
@@ -157,21 +149,19 @@ def replay(
     ``sink``: a :class:`TicdcSink`; or a sink URI or configuration, with the ``schema`` (DDL text, or a catalog, of the
     tables before the first row; by default made from the columns of the changes, with ``keys``, or from the schema
     history of Delta and Iceberg tables given by their names, with their DDL) and more ``options`` of :class:`TicdcSink`
-    (``ddl``, ``state_uri``, ``changefeed`` ...). ``source``: row changes, in one DataFrame, or typed
-    ones by ``schema.name`` of their table; a text is read with :func:`read_source`, or, if it names a Delta or Iceberg
-    table, with ``read_changes``. A change feed is recognised by its columns, and paired by the table's handle key
-    (:func:`from_changes`).
+    (``ddl``, ``state_uri``, ``changefeed`` ...). ``source``: row changes, in one DataFrame, or typed ones by
+    ``schema.name``; a text is read with :func:`read_source`, or, if it names a Delta or Iceberg table, with
+    ``read_changes``. A change feed is recognised by its columns, and paired by the handle key (:func:`from_changes`).
 
     ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: full speed. ``slice``:
     event time of a batch, as timedelta or seconds; default: two seconds of wall time at ``speed``, without one the
-    whole history. A stopped run continues with a slice, and a watermark follows each slice. ``stop``: a function,
-    called between slices and while waiting. ``on_slice``: called with each :class:`SliceReport`. ``pace``: your own
-    schedule, for instance with another clock.
+    whole history. A stopped run continues with a slice, and a watermark follows each slice. ``stop``: called between
+    slices and while waiting. ``on_slice``: called with each :class:`SliceReport`. ``pace``: your own schedule.
 
-    With ``state_uri``, another call with the same arguments continues where this one stopped, or has nothing to do. A
-    call that was refused before its first message leaves no record there. Raises the family of
-    :class:`~ticdc_emit.errors.TicdcEmitError`: :class:`~ticdc_emit.errors.StateError` if the history, its schema or its
-    slices have changed since it began, :class:`~ticdc_emit.errors.InvalidValueError` for a row without a valid time.
+    With ``state_uri``, another call with the same arguments continues where this one stopped. A call that was refused
+    before its first message leaves no record there. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`:
+    :class:`~ticdc_emit.errors.StateError` if the history, its schema or its slices have changed since it began,
+    :class:`~ticdc_emit.errors.InvalidValueError` for a row without a valid time.
     """
     refuse_unknown("replay", options, ReplayOptions)
     slice_callbacks = callbacks_of("on_slice", on_slice)

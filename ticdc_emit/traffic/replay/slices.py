@@ -1,7 +1,6 @@
 """Event time cut into slices, each of which is one batch of a replayed changefeed, and the pace at which they are sent.
 
-In: the first and last commit_ts of a history, the width of a slice, a speed. Out: TSO bounds by number. All slices have
-the same width in commit time at any speed, begin at whole multiples of that width (UTC), and empty ones count: slice
+Slices have the same width in commit time at any speed and begin at whole multiples of it (UTC). Empty ones count: slice
 ``n`` is batch ``n``, also after a restart.
 """
 
@@ -24,7 +23,6 @@ _WALL_SECONDS = 2.0  # default wall time of a slice; if it is much shorter, Spar
 @dataclass(frozen=True)
 class Slice:
     """Rows from ``start`` on and before ``end`` (TSO; ``None``: without bound). ``offset_ms``: after the first slice.
-
     ``until``: the TSO up to which no later slice has rows; ``None`` for the last one, which ends with its rows.
     """
 
@@ -44,9 +42,8 @@ class Slice:
 
 @dataclass(frozen=True)
 class Slices:
-    """The slices from the one with ``first_ts`` to the one with ``last_ts``, each ``width_ms`` of commit time.
-
-    Raises :class:`ConfigError` for more than a million.
+    """The slices from ``first_ts`` to ``last_ts``, each ``width_ms`` of commit time; :class:`ConfigError` above a
+    million.
     """
 
     first_ts: int
@@ -77,10 +74,8 @@ class Slices:
 
 
 def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | None:
-    """Return the ms of commit time of a slice; ``None`` for the whole history in one.
-
-    ``width``: the requested time, as timedelta or seconds; by default two seconds of wall time at ``speed``. Raises
-    :class:`ConfigError` for less than a millisecond, and for a speed that is not above 0.
+    """Return the ms of commit time of a slice; ``None`` for the whole history in one. Raises :class:`ConfigError`.
+    ``width``: as timedelta or seconds; by default two seconds of wall time at ``speed``.
     """
     if width is None and speed is None:
         return None
@@ -111,10 +106,8 @@ _NAP_S = 0.2  # the longest time until a request to stop is noticed
 
 
 class Pace:
-    """A schedule that starts when the first slice is waited for, at that slice's event time.
-
-    ``clock`` returns seconds and never goes back, ``sleep`` waits that many. Raises :class:`ConfigError` for a speed
-    that is not above 0.
+    """A schedule that starts when the first slice is waited for, at that slice's event time. ``clock`` returns seconds
+    and never goes back, ``sleep`` waits that many. Raises :class:`ConfigError`.
     """
 
     def __init__(
@@ -132,10 +125,8 @@ class Pace:
         self._zero: float | None = None  # when the event time of offset 0 is due
 
     def wait(self, offset_ms: int, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Wait until the event time ``offset_ms`` after the beginning is due; return ``False`` if ``stop`` returned
-        true.
-
-        The first call does not wait: the schedule begins at its offset.
+        """Wait until the event time ``offset_ms`` is due; return ``False`` if ``stop`` returned true. The first call
+        does not wait: the schedule begins at its offset.
         """
         if self._speed is None:
             return not stop()
@@ -150,9 +141,7 @@ class Pace:
         return False
 
     def lag(self, offset_ms: int) -> float | None:
-        """Return how many seconds ago the event time ``offset_ms`` after the beginning was due; ``None`` without a
-        speed.
-        """
+        """Return how many seconds ago the event time ``offset_ms`` was due; ``None`` without a speed."""
         if self._speed is None or self._zero is None:
             return None
         return self._clock() - self._zero - offset_ms / 1000 / self._speed

@@ -1,7 +1,6 @@
 """Small histories as row changes, in this process: what ``history_forms`` makes of rows, without Spark.
 
-In: a source's rows as an Arrow table. Out: row changes in the typed form; ``None`` for rows that Spark must look at: it
-reads times in more ways, and says what is wrong with rows that contradict themselves.
+``None`` for rows that Spark must look at: it reads times in more ways, and says what is wrong with contradictions.
 """
 
 from __future__ import annotations

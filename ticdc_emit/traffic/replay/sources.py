@@ -1,8 +1,7 @@
 """Sources of histories: files and tables that Spark reads, with readable errors.
 
-In: a path, a table name or a JDBC URL. Out: a DataFrame. A folder on this machine has the format of its files. CSV and
-JSON are read as text, digit for digit, because inferred types would turn ``12345678901234567.89`` into a double. Delta,
-Iceberg and JDBC drivers are packages of the Spark session; errors name missing ones.
+CSV and JSON are read as text, digit for digit, because inferred types would turn ``12345678901234567.89`` into a
+double. Delta, Iceberg and JDBC drivers are packages of the Spark session; errors name missing ones.
 """
 
 from __future__ import annotations
@@ -41,9 +40,7 @@ _ABSENT = re.compile(
 
 
 def format_of(source: str) -> str | None:
-    """Return the format of a source by its name (``jdbc:`` URLs, file suffixes), else by the files of a folder on this
-    machine; ``None`` if unknown.
-    """
+    """Return the format of a source by its name, else by the files of a folder on this machine; ``None`` if unknown."""
     if source.startswith("jdbc:"):
         return "jdbc"
     return _by_suffix(PurePath(source)) or _of_folder(Path(unquote(_FILE_URL.sub("", source))))
@@ -70,7 +67,6 @@ def _of_folder(folder: Path) -> str | None:
 
 def csv_options() -> dict[str, Any]:
     """Return the options with which Spark reads CSV as in RFC 4180, an empty field as NULL and ``""`` as empty text.
-
     Spark reads every field that equals its ``nullValue`` as NULL, quoted or not, so it is a text that no file has.
     """
     return {"header": True, "multiLine": True, "escape": '"', "nullValue": uuid4().hex, "emptyValue": ""}
@@ -80,13 +76,11 @@ def csv_options() -> dict[str, Any]:
 def read_source(
     spark: SparkSession, source: str, *, format: str | None = None, options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """Return the rows of a source.
+    """Return the rows of a source; no error shows its secrets or those of its options.
 
     ``source``: a path or pattern; a ``jdbc:`` URL, with ``options={"dbtable": ...}``; without any ``format``, the name
-    of a table of Spark's catalog. ``format``: any of Spark's; default: by the name, or by the files of a folder on this
-    machine. ``options``: passed to the reader.
-    Raises :class:`ConfigError` if it cannot be read, :class:`MissingDependencyError` where Spark lacks the format's
-    package. No error shows the source's or the options' secrets.
+    of a table of Spark's catalog. ``format``: default: by the name, or by the files of a folder on this machine. Raises
+    :class:`ConfigError` if it cannot be read, :class:`MissingDependencyError`.
     """
     from pyspark.errors import PySparkException
 

@@ -1,11 +1,10 @@
 """The versions that a Delta or Iceberg table keeps, and its change feed, read by the format's own reader.
 
-In: the name or path of a table that Spark reads. Out: its :class:`TableVersion` s in order, and the rows of one; or
-its feed (``change_feed.FORMS``). The formats' logs are read as data, so this also works over Spark Connect. A format
-gives all rows of one read the same columns. Where the columns of the table changed, Delta's feed is therefore read in
-parts, and the columns of Iceberg's get the names of each version. Rule sources: Delta's protocol ("Delta Log Entries",
-"Column Mapping", "Change Metadata") and ``CDCReader`` (the schema of a batch read), Iceberg's specification ("Table
-Metadata"), ``SparkChangelogTable`` and ``BaseIncrementalScan``.
+The formats' logs are read as data, so this also works over Spark Connect. A format gives all rows of one read the same
+columns. Where the columns of the table changed, Delta's feed is therefore read in parts, and the columns of Iceberg's
+get the names of each version. Rule sources: Delta's protocol ("Delta Log Entries", "Column Mapping", "Change Metadata")
+and ``CDCReader`` (the schema of a batch read), Iceberg's specification ("Table Metadata"), ``SparkChangelogTable`` and
+``BaseIncrementalScan``.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ class TableColumn(NamedTuple):
 
 
 class TableVersion(NamedTuple):
-    """A version. ``id``: Delta's version or Iceberg's snapshot id; ``None`` for columns that changed after the last
-    one. ``commit_ts``: the TSO of its rows; it only rises, even if the clock of the table's writers went back.
+    """``id``: Delta's version or Iceberg's snapshot id; ``None`` for columns that changed after the last one.
+    ``commit_ts``: the TSO of its rows; it only rises, even if the clock of the table's writers went back.
     """
 
     id: int | None
@@ -90,11 +89,9 @@ def version_id(given: Any, option: str) -> int:
 
 
 def versioned_table(spark: SparkSession, table: str, format: str | None = None) -> VersionedTable:
-    """Return a table by its name in a catalog of Spark, or by its path.
-
-    ``format``: ``delta`` or ``iceberg``; default: by the catalog, or by the files of a folder on this machine. Raises
-    :class:`ConfigError` for another format and a table that cannot be read, and
-    :class:`~ticdc_emit.errors.MissingDependencyError` where Spark lacks the format's package.
+    """Return a table by its name in a catalog of Spark, or by its path. ``format``: ``delta`` or ``iceberg``; default:
+    by the catalog, or by the files of a folder on this machine. Raises :class:`ConfigError`,
+    :class:`~ticdc_emit.errors.MissingDependencyError`.
     """
     by_path = is_path(table)
     found = format or (format_of(table) if by_path else None) or _format_in_catalog(spark, table)
@@ -146,10 +143,8 @@ def versions_refused(table: str) -> Iterator[None]:
 
 
 def tracked_columns(versions: Iterable[Sequence[TableColumn]], *, by_name: bool) -> list[tuple[TableColumn, ...]]:
-    """Return the columns of each version with identities ``c0``, ``c1`` ... that hold for all versions.
-
-    ``by_name``: whether a column whose identity is new continues the one with its name that is gone: a table that was
-    replaced has new identities for the same columns.
+    """Return the columns of each version with identities ``c0``, ``c1`` ... that hold for all versions. ``by_name``: a
+    new identity may continue the name of one that is gone: a replaced table has new ones for all columns.
     """
     result: list[tuple[TableColumn, ...]] = []
     tokens: dict[str, str] = {}

@@ -1,8 +1,4 @@
-"""Scenarios that break consumers: small histories, delivered legally, as in real incidents.
-
-In: a name, a protocol, a seed. Out: messages in the order of arrival, or files in the order of their writes, and the
-expected tables of a correct consumer.
-"""
+"""Scenarios that break consumers: small histories, delivered legally, as in real incidents, and the expected tables."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""A consumer's tables beside the expected ones: where they differ.
+"""A consumer's tables beside the expected ones: where they differ, row by row.
 
-In: tables by (schema, table) or ``schema.table``, often from JSON, rows as a mapping's values or a list. Out: the
-differences, row by row. Values are canonical text (docs/types.md). Numbers are refused, because 1.5 is 1.50 in some
-columns.
+Values are canonical text (docs/types.md). Numbers are refused, because 1.5 is 1.50 in some columns.
 """
 
 from __future__ import annotations
@@ -76,7 +74,6 @@ def _kind(value: Any) -> str:
 @dataclass(frozen=True, repr=False)
 class Difference:
     """``kind``: a row is ``missing``, ``extra`` (``actual`` times too often), or has another value in ``column``.
-
     ``key``: the texts of the handle key; for a table without one, those of the row. A value is ``None`` for NULL; ``no
     column`` is a column that only one side has.
     """
@@ -106,9 +103,8 @@ class Difference:
 def differences(
     expected: Tables, keys: Mapping[tuple[str, str], tuple[str, ...]], given: GivenTables
 ) -> list[Difference]:
-    """Compare tables. ``keys``: the columns of each table's handle key, ``()`` for one without.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for arguments that are not tables of canonical text.
+    """Compare tables. ``keys``: the columns of each table's handle key, ``()`` for one without. Raises
+    :class:`~ticdc_emit.errors.ConfigError` for arguments that are not tables of canonical text.
     """
     actual = rows_by_table(given)
     diffs: list[Difference] = []

@@ -1,8 +1,7 @@
-"""Orders in which messages legally arrive: repeated, mixed between partitions, late.
+"""Orders in which messages legally arrive: repeated, mixed between partitions, late; with new offsets.
 
-In: the messages of a changefeed with their events (:class:`SentMessage`). Out: messages in order of arrival, with new
-offsets. Delivery is at least once: first deliveries are in the producer's order, and after a restart everything after
-some checkpoint may come again.
+Delivery is at least once: first deliveries are in the producer's order, and after a restart everything after some
+checkpoint may come again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Scenarios of a storage sink's files: what breaks loaders, in the order in which TiCDC writes it.
 
-In: a name, a protocol of files, a seed. Out: a :class:`FileScenario`: writes in stages, after each of which a loader
-reads, and the tables that a correct loader has in the end. Every stage is a folder that a loader can find: TiCDC writes
-one file after the other, and after a failure it sends the rows since its checkpoint again, into further files.
-
-The files are a changefeed's (``delivery/storage_files.py``): a kind gives the history, the rows of each run, and the
-places between two writes at which a loader reads. Sources of the rules: ``storage/files.py``.
+A loader reads after each stage, a folder that it can find: TiCDC writes one file after the other, and after a failure
+it sends the rows since its checkpoint again, into further files. The files are a changefeed's
+(``delivery/storage_files.py``). Sources of the rules: ``storage/files.py``.
 """
 
 from __future__ import annotations
@@ -110,10 +107,8 @@ def file_scenario(
     name: str, *, protocol: str | None = None, release: str | Release | None = None, seed: int = 0
 ) -> FileScenario:
     """Make a scenario of a storage sink's files; the same arguments make the same files, the same seed the same tables.
-
     ``protocol``: ``csv``, the default, or ``canal-json``. ``release``: default: the first that has the scenario. Raises
-    :class:`~ticdc_emit.errors.ConfigError` for an unknown name, another protocol, and a release that lacks the
-    scenario.
+    :class:`~ticdc_emit.errors.ConfigError` for an unknown name, another protocol, and a release that lacks it.
     """
     kind = kind_named(name, _KINDS, what="scenario of files")
     chosen = kind.protocols[0] if protocol is None else parse_protocol_name(protocol)[0].value

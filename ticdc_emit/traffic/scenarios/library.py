@@ -1,8 +1,7 @@
 """All scenarios by name, and making one for a protocol and a seed.
 
-In: a name, a protocol, a seed. Out: a :class:`~ticdc_emit.traffic.scenarios.model.Scenario`: the messages in order of
-arrival, and the tables that a correct consumer has in the end. The messages are a changefeed's, with registries that
-record schemas, or enforce BACKWARD compatibility as a consumer's registry may.
+The messages are a changefeed's, with registries that record schemas, or enforce BACKWARD compatibility as a consumer's
+registry may.
 """
 
 from __future__ import annotations
@@ -55,14 +54,12 @@ def scenario(
 ) -> Scenario:
     """Make a scenario; the same name and seed make the same tables, with the same protocol the same messages.
 
-    ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``. ``release``:
-    default: the first that has the protocol and what the scenario needs. ``topic``: the changefeed's
-    default topic. ``registry``: where Avro's schemas are registered, default: a registry in memory;
-    ``schema_registry``: its URL, for readers of the configuration.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name, for a protocol that the scenario lacks, and for
-    a release that lacks an option of the scenario, or does not send its DDL or watermarks in the protocol,
-    :class:`~ticdc_emit.errors.MissingDependencyError` if the scenario needs the extra ``registry``.
+    ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``. ``release``: default:
+    the first that has the protocol and what the scenario needs. ``topic``: the changefeed's default topic.
+    ``registry``: where Avro's schemas are registered, default: in memory; ``schema_registry``: its URL, for readers of
+    the configuration. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name, and a protocol or a release
+    that cannot send the scenario, :class:`~ticdc_emit.errors.MissingDependencyError` if it needs the extra
+    ``registry``.
     """
     kind = kind_named(name, _KINDS)
     chosen = kind.protocols[0] if protocol is None else form_of(*parse_protocol_name(protocol))
@@ -133,9 +130,8 @@ def scenario_for(
     topic: str | None = None,
     registry: SchemaRegistry | None = None,
 ) -> Scenario:
-    """Make a scenario in the protocol, the release and, by default, the topic of a changefeed.
-
-    ``registry``: where schemas are registered; by default the changefeed's. Raises the errors of :func:`scenario`.
+    """Make a scenario in the protocol, the release and, by default, the topic of a changefeed. ``registry``: where
+    schemas are registered; by default the changefeed's. Raises the errors of :func:`scenario`.
     """
     url, registers = config.codec.schema_registry, config.codec.protocol.spec.registers_schemas
     own = registry_for(config) if registers and registry is None else None
@@ -188,9 +184,8 @@ class RecordingRegistry:
 
 
 class BackwardRegistry:
-    """A registry in memory that accepts a schema only if it can read data of the subject's last schema.
-
-    Needs the extra ``registry``.
+    """A registry in memory that accepts a schema only if it can read data of the subject's last one (extra
+    ``registry``).
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,6 @@
-"""What a scenario is: its kind, and the messages of one protocol for one seed.
+"""What a scenario is: its kind, a subclass of :class:`ScenarioKind`, and its messages of one protocol (its **feed**).
 
-In: histories, orders of arrival, incidents. Out: a subclass of :class:`ScenarioKind` has all of a scenario, and
-:class:`Scenario` its messages of one protocol (its **feed**). :class:`AnyKind` and :class:`AnyScenario` have what
-scenarios of files (``files.py``) have, too.
+:class:`AnyKind` and :class:`AnyScenario` have what scenarios of files (``files.py``) have, too.
 """
 
 from __future__ import annotations
@@ -49,10 +47,7 @@ CORRECTNESS = {"integrity": {"integrity-check-level": "correctness"}}
 
 
 def feed_of(config: ChangefeedConfig) -> str:
-    """Return the feed of a configuration.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for a protocol without scenarios.
-    """
+    """Return the feed of a configuration. Raises :class:`~ticdc_emit.errors.ConfigError` without scenarios."""
     form = config.codec.form
     if form not in FEEDS:
         raise ConfigError(
@@ -72,11 +67,9 @@ def richest_parameters(feed: str, release: Release, partitions: int) -> dict[str
 
 
 class AnyKind:
-    """A named scenario. A subclass with a ``name`` is one, and nothing else has to know it.
-
-    ``incident``: a real case. ``breaks``: the assumption that it breaks. ``outcome``: the result of a correct consumer,
-    which is the docstring of the subclass. ``protocols``: those for which it exists. ``schema``: SQL of the tables
-    before the first step.
+    """A named scenario. A subclass with a ``name`` is one, and nothing else has to know it. ``incident``: a real case.
+    ``breaks``: the assumption that it breaks. ``outcome``: the result of a correct consumer, which is the docstring of
+    the subclass. ``schema``: SQL of the tables before the first step.
     """
 
     name: ClassVar[str] = ""
@@ -129,12 +122,12 @@ def kind_named(name: str, kinds: Iterable[_Kind], *, what: str = "scenario") -> 
 
 
 class ScenarioKind(AnyKind):
-    """A named scenario of messages: its ``protocols`` are some of :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
+    """A scenario of messages: its ``protocols`` are some of :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
 
-    ``partitions``: of each topic. ``changefeed``: the changefeed file, as a mapping, and ``parameters`` those of the
-    sink URI, as far as its protocol has them. ``needs``: by protocol, an option that a release must have.
-    ``refused_at``: the second from which on the producer is refused with an error of the type ``refused``; ``None``:
-    it is not. ``refusal``: the error that a correct consumer raises, instead of having tables.
+    ``changefeed``: the changefeed file, as a mapping, and ``parameters`` those of the sink URI, as far as its protocol
+    has them. ``needs``: by protocol, an option that a release must have. ``refused_at``: the second from which on the
+    producer gets an error of the type ``refused``. ``refusal``: the error that a correct consumer raises, instead of
+    having tables.
     """
 
     protocols = FEEDS
@@ -176,9 +169,8 @@ class FileScenarioKind(AnyKind):
         return True
 
     def cuts(self, writes: Sequence[Write], ends: Sequence[int], chance: random.Random) -> Sequence[int]:
-        """Return after how many writes a loader reads; ``ends``: their number at the end of each run.
-
-        By default it reads after each run. After its last reading nothing is written.
+        """Return after how many writes a loader reads, by default after each run; ``ends``: their number at each run's
+        end.
         """
         return *ends[:-1], len(writes)
 
@@ -186,7 +178,6 @@ class FileScenarioKind(AnyKind):
 @dataclass(frozen=True, repr=False)
 class AnyScenario:
     """A scenario for one protocol and seed: the same arguments make the same bytes, the same seed the same tables.
-
     ``schema``: SQL of the source's tables at the beginning. ``expected``: a correct consumer's tables at the end, in
     canonical text by handle key; ``keys``: the columns of those keys.
     """
@@ -212,19 +203,16 @@ class AnyScenario:
         return self.history.schema
 
     def check(self, tables: GivenTables) -> list[Difference]:
-        """Compare a consumer's tables with the expected ones and return the differences.
-
-        ``tables``: by (schema, table) or ``schema.table``, rows in canonical text: a list, or the values of a mapping.
-        Raises :class:`~ticdc_emit.errors.ConfigError` for anything else, such as numbers.
+        """Compare a consumer's tables with the expected ones; rows in canonical text are a list, or the values of a
+        mapping. ``tables``: by (schema, table) or ``schema.table``. Raises :class:`~ticdc_emit.errors.ConfigError` for
+        anything else.
         """
         return differences(self.expected, self.keys, tables)
 
 
 @dataclass(frozen=True, repr=False)
 class Scenario(AnyScenario):
-    """A scenario of messages. ``messages``: in order of arrival; :meth:`send` puts them on topics. ``partitions``: the
-    partition count of each topic. ``schemas``: Avro schema texts by id.
-
+    """A scenario of messages, in order of arrival. ``partitions``: of each topic. ``schemas``: Avro schema texts by id.
     ``refusal``: the error that a consumer must raise; ``expected`` then has the source's tables. ``refused``: the error
     that the producer got; ``messages`` and ``expected`` then end before it.
     """
@@ -264,10 +252,7 @@ class Scenario(AnyScenario):
         return self.expected[name][tuple(texts[column] for column in self.keys[name])]
 
     def send(self, sink: Sink) -> DeliveryReport:
-        """Send the messages, each partition in order. Returns when all are acknowledged.
-
-        Raises the errors of the sink, the family of :class:`~ticdc_emit.errors.DeliveryError`.
-        """
+        """Send the messages, each partition in order, until all are acknowledged; raises the errors of the sink."""
         sink.prepare(self.partitions)
         batch = pa.RecordBatch.from_pylist([each._asdict() for each in self.messages], MESSAGE_SCHEMA)
         with sink.open(sink.message_limit(self.partitions)) as writer:

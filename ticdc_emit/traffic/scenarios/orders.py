@@ -1,8 +1,4 @@
-"""The histories of scenarios: statements of SQL at seconds from the beginning, most of them about orders.
-
-In: a seeded source of chance for values. Out: steps, and :func:`history_of` them. Orders are placed, paid, shipped and
-sometimes cancelled; events are in the partitions of a table.
-"""
+"""The histories of scenarios: statements of SQL at seconds from the beginning, most of them about orders."""
 
 from __future__ import annotations
 
@@ -93,9 +89,8 @@ def orders(
     cancelled: float = 0.2,
     table: str = "orders",
 ) -> Generator[Step, None, list[int]]:
-    """Yield the lives of some orders between two times; return the ids of those that remain.
-
-    ``cancelled``: the share of deleted orders; the first order stays.
+    """Yield the lives of some orders between two times; return the ids of those that remain. ``cancelled``: the share
+    of deleted orders; the first order stays.
     """
     pause = seconds / (count + 4)
     left = []
