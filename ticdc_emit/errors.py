@@ -68,6 +68,7 @@ _LONGEST_VALUE = 60
 
 class TicdcEmitError(Exception):
     """Root of all errors that this library raises on purpose: ``message``, ``remedy``, and ``context``, its place.
+
     ``messages``: of :meth:`~ticdc_emit.Encoder.execute`, the record batch of what was made before. ``sent``: of
     :meth:`~ticdc_emit.emulator.Emulator.run_sql`, what was sent before. ``others``: independent errors of the script.
     """
@@ -228,9 +229,7 @@ class MissingImageError(RowError):
 
 
 class ReleaseDefectError(RowError):
-    """The release crashes or fails at a row, or at all rows of a table, and newer ones do not. ``releases``: those that
-    do.
-    """
+    """The release crashes or fails at a row, or at all of a table; newer ones do not. ``releases``: those that do."""
 
 
 class DuplicateChangeError(RowError):
@@ -294,9 +293,7 @@ class IncompatibleSchemaError(RegistryError):
 
 
 class SharedSubjectError(RegistryError):
-    """Two tables, or the old and the new name of one, share a ``subject`` and a version: TiCDC would mix up their
-    schemas.
-    """
+    """Two tables, or a table's old and new name, share a ``subject`` and a version: TiCDC would mix up schemas."""
 
     REMEDY: ClassVar[str] = (
         "Give every table a topic of its own, and a renamed one another: set topic = '{schema}_{table}' in [sink] "

@@ -15,9 +15,7 @@ _MOST_BYTES = 48
 
 
 def closest(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
-    """Return the most similar name in ``known``, if any; case and ``_`` for ``-`` make no difference. ``likeness``: 0
-    to 1.
-    """
+    """Return the most similar name in ``known``; case and ``_`` for ``-`` do not count. ``likeness``: 0 to 1."""
     by_plain_name = {_plain(each): each for each in known}
     found = get_close_matches(_plain(name[:_LONGEST]), by_plain_name, n=1, cutoff=likeness)
     return by_plain_name[found[0]] if found else None

@@ -23,9 +23,7 @@ logger = logging.getLogger("ticdc_emit.pipeline")
 
 
 def report_line(report: RunReport | RunTotal) -> str:
-    """Return ``batch 7: 120,000 rows, 71,808 rows/s, watermark 2026-01-01 ..., lag 3.0 s``, without what is zero or
-    unknown.
-    """
+    """Return ``batch 7: 120,000 rows, 71,808 rows/s, watermark 2026-01-01 ...``, without what is zero or unknown."""
     parts = [counted(report.rows, "row"), counted(report.messages, "message")]
     if report.rows_per_second >= 1:
         parts.append(f"{report.rows_per_second:,.0f} rows/s")
@@ -78,7 +76,6 @@ class ChangefeedMetrics:
         return other
 
     def __call__(self, report: RunReport) -> None:
-        """Add a report."""
         metrics, feed = self._metrics, self._feed
         metrics["rows"].labels(*feed).inc(report.rows)
         metrics["batch"].labels(*feed, _SINK_TYPE).observe(report.rows)

@@ -30,7 +30,6 @@ def physical_ms(tso: int) -> int:
 
 
 def logical(tso: int) -> int:
-    """Return the logical counter of a TSO."""
     return tso & ((1 << LOGICAL_BITS) - 1)
 
 
@@ -42,9 +41,7 @@ def tso_from_datetime(moment: dt.datetime, logical: int = 0) -> int:
 
 
 def tso_from_micros(micros: int) -> int:
-    """Return the TSO of a moment in microseconds since 1970. What is below a millisecond keeps its order as logical
-    part.
-    """
+    """Return the TSO of microseconds since 1970. What is below a millisecond keeps its order as the logical part."""
     return (micros // 1000 << LOGICAL_BITS) + micros % 1000 * LOGICAL_PER_MICROSECOND
 
 

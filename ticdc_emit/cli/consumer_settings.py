@@ -1,7 +1,5 @@
-"""The settings of consumers for what ``serve`` sends: blocks to copy, and the same facts as data.
-
-Each consumer that can read the protocol has a block with every table. ``consumers.toml`` has the blocks and their
-rules.
+"""The settings of consumers for what ``serve`` sends: blocks to copy, and the same facts as data. ``consumers.toml``
+has the blocks and their rules.
 """
 
 from __future__ import annotations
@@ -33,9 +31,7 @@ _SAFE_DIGITS = 15
 
 @dataclass(frozen=True)
 class Served:
-    """What is served: Kafka's ``bootstrap`` and the URL of the ``registry``, both for consumers. ``embedded``: whether
-    Kafka is the embedded one.
-    """
+    """What is served: Kafka's ``bootstrap`` and the URL of the ``registry``. ``embedded``: it is the embedded Kafka."""
 
     bootstrap: str
     registry: str
@@ -48,12 +44,10 @@ class Served:
         return self.feed.codec.protocol
 
     def topic(self, table: TableInfo) -> str:
-        """Return the topic of a table's rows."""
         return Router.of(self.feed, {}).topic(table.schema, table.name)
 
     @property
     def topics(self) -> list[str]:
-        """The topics of the tables' rows."""
         return sorted({self.topic(table) for table in self.tables})
 
     @property

@@ -153,9 +153,7 @@ def format_of(path: str, input_format: str | None) -> str:
 
 @dataclass(frozen=True)
 class ChangeForm:
-    """How the columns of an input become changes. ``commit_time_column``: of plain rows; without it, all have
-    ``commit_ts``.
-    """
+    """How the columns of an input become changes. ``commit_time_column``: of plain rows; without it, ``commit_ts``."""
 
     info: TableInfo
     file_format: str
@@ -177,9 +175,7 @@ class ChangeForm:
         return self.nested and "op" in names
 
     def check(self, schema: pa.Schema) -> None:
-        """Warn once of columns that are left out. Raises :class:`MissingColumnError` for missing columns,
-        :class:`SchemaError` for unknown ones.
-        """
+        """Warn once of columns that are left out. Raises :class:`MissingColumnError`, :class:`SchemaError`."""
         if not self.is_changes(schema.names):
             self._check_plain_rows(schema.names)
             return

@@ -38,7 +38,6 @@ _OPTION = "check-command"
 
 
 def run(options: Fuzz) -> int:
-    """Print the examples, or what a consumer's tables have else; return the exit code."""
     from ticdc_emit.strategies.fuzzing import (  # names a missing extra
         ExampleOptions,
         examples,

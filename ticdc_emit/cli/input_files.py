@@ -79,7 +79,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class InputFiles:
-    """What is at one path. ``roots``: each file with its size, each folder with ``None``. Reading raises
+    """What is at one path. ``roots``: files with their sizes, folders with ``None``. Reading raises
     :class:`ConfigError`.
     """
 
@@ -410,9 +410,7 @@ def columns_of(files: InputFiles | None, source_format: str | None) -> list[str]
 
 
 def json_batch(lines: Sequence[bytes], *, nested: bool, path: str) -> pa.RecordBatch:
-    """Return JSON lines as columns of text, those of images as structs of text if ``nested``. Raises
-    :class:`ConfigError`.
-    """
+    """Return JSON lines as columns of text, images as structs of text if ``nested``. Raises :class:`ConfigError`."""
     rows: list[dict[str, Any]] = []
     for line in lines:
         try:

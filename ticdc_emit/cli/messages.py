@@ -100,9 +100,7 @@ def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
 
 
 def message_dict(message: Message, read: Reader) -> dict[str, Any]:
-    """Return a message for JSON output. Binary key and value are base64, with their decoded form, a list for several
-    rows.
-    """
+    """Return a message for JSON: binary key and value as base64, and decoded, of several rows as a list."""
     members = {
         "topic": message.topic,
         "partition": message.partition,
@@ -130,7 +128,6 @@ def _is_binary(data: bytes) -> bool:
 
 
 def print_messages(console: Console, messages: Sequence[Message], read: Reader) -> None:
-    """Print messages for people."""
     for message in messages:
         key = "key null" if message.key is None else "key of zero length"
         if message.key:

@@ -47,13 +47,11 @@ def option(text: str, default: Any = REQUIRED, *flags: str, panel: str = SOURCE,
 
 
 def argument(text: str, default: Any = REQUIRED, **settings: Any) -> Any:
-    """Return the field of an argument, as :func:`option` does."""
     made = partial(typer.Argument, help=text, **settings)
     return field(**({} if default is REQUIRED else {"default": default}), metadata={"parameter": made})
 
 
 def sql_file(text: str, default: Any = None, **settings: Any) -> Any:
-    """Return the field of an option that names a file of SQL."""
     return option(text, default, metavar="FILE.sql", exists=True, dir_okay=False, **settings)
 
 
@@ -68,7 +66,6 @@ def uri_option(
 
 
 def sink_uri_option(text: str = "TiCDC's sink URI: where to send.", default: Any = None, **rest: Any) -> Any:
-    """Return the field of ``--sink-uri``."""
     return uri_option(text, default, "--sink-uri", panel=CHANGEFEED, **rest)
 
 
@@ -163,7 +160,6 @@ def complete_schema(incomplete: str) -> list[str]:
 
 
 def complete_dialect(incomplete: str) -> list[str]:
-    """Complete the name of a dialect of schema files."""
     from ticdc_emit.schema.scripts import DIALECTS
 
     return one_of(*DIALECTS)(incomplete)
@@ -186,7 +182,6 @@ def release_option(default: str) -> Any:
 
 
 def registry_option(*, envvar: str | None = None) -> Any:
-    """Return the field of ``--schema-registry``."""
     text = "Schema registry URL for Avro, if the sink URI has none. Percent-encode user and password."
     return uri_option(text, metavar="URL", panel=CHANGEFEED, envvar=envvar)
 
@@ -299,7 +294,6 @@ class SinkOptions(FeedOptions):
     schema_registry: str | None = registry_option(envvar="TICDC_EMIT_SCHEMA_REGISTRY")
 
     def changefeed(self) -> ChangefeedConfig:
-        """Load the configuration."""
         return self.load(self.sink_uri, self.config, schema_registry=self.schema_registry)
 
 
@@ -313,7 +307,6 @@ class ShownOptions:
 
 
 def dialect_option(panel: str = SOURCE) -> Any:
-    """Return the field of ``--schema-dialect``."""
     text = f"System that the schema file is of: {DIALECTS_HELP}. Default: TiDB."
     return option(text, None, panel=panel, metavar="NAME", autocompletion=complete_dialect)
 
@@ -361,7 +354,6 @@ def pairs(given: Sequence[str], option: str, form: str, *, prefix: str = "") -> 
 
 
 def on_spark_option(panel: str = SPARK) -> Any:
-    """Return the field of ``--on-spark``."""
     return option("Use a local Spark even if this process could do it alone.", False, panel=panel)
 
 
@@ -402,9 +394,7 @@ class TrafficOptions(FeedOptions):
     lag: float = option("Share of changes that later ones of other tables overtake.", 0.0, panel=DELIVERY, min=0, max=1)
 
     def settings(self, **more: Any) -> Any:
-        """Return the traffic's ``Settings``. Raises :class:`~ticdc_emit.errors.SchemaError` for a number out of its
-        range.
-        """
+        """Return the traffic's ``Settings``. Raises :class:`~ticdc_emit.errors.SchemaError`."""
         from ticdc_emit.traffic.generate.settings import Settings
 
         given = {each.name: getattr(self, each.name) for each in fields(Settings) if each.name not in ("rows", "start")}

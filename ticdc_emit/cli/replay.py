@@ -60,7 +60,6 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def run(options: Replay) -> int:
-    """Replay, print the result of each slice and the total; return the exit code."""
     from ticdc_emit.traffic.replay import read_ddl, replay, versions_of
 
     check_options(options)
@@ -168,9 +167,7 @@ _HERE = ("snapshot", "snapshots", "validity", "operations")
 def histories_here(
     sources: Mapping[str, tuple[str | None, InputFiles | None]], options: Replay, versions: Mapping[str, Versions]
 ) -> dict[str, pa.Table] | None:
-    """Return the row changes of small local files, made in this process; ``None`` where Spark is needed. ``sources``:
-    the format and the files of each table.
-    """
+    """Return the row changes of small local files, made in this process; ``None`` where Spark is needed."""
     size = sum(math.inf if files is None else files.size for _, files in sources.values())
     if options.mode not in _HERE or options.transaction or options.order_by or options.deleted_when:
         return None
@@ -286,7 +283,6 @@ class Reader:
 
 
 def print_report(report: ReplayReport, options: Replay) -> None:
-    """Print the report of the replay, as JSON with ``--json``."""
     if options.as_json:
         print_json(report.to_dict())
         return

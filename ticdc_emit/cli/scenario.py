@@ -42,7 +42,6 @@ def _kinds() -> tuple[AnyKind, ...]:
 
 
 def list_scenarios(*, as_json: bool) -> int:
-    """Print the list of scenarios; return the exit code."""
     if as_json:
         attributes = ("name", "protocols", "incident", "breaks", "outcome")
         print_json(
@@ -62,7 +61,6 @@ def list_scenarios(*, as_json: bool) -> int:
 
 
 def run(options: Options) -> int:
-    """List the scenarios, or show or send one, or check a consumer's tables; return the exit code."""
     if options.list_all or (options.name is None and options.sink_uri is None and options.check is None):
         return list_scenarios(as_json=options.as_json)
     if options.name is None:

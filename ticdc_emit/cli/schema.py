@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def run(options: Schema) -> int:
-    """Print the CREATE TABLE of a source, or those of a script, and what they assume; return the exit code."""
     if options.dialect is not None:
         return _print_script(options, options.dialect)
     from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source

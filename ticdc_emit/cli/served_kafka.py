@@ -76,7 +76,6 @@ class Server:
 
     @property
     def address_here(self) -> str:
-        """The address for this process."""
         return reached_here(self.host)
 
     def _advertised(self) -> tuple[str | None, int | None]:
@@ -102,9 +101,7 @@ def _own_address() -> str:
 
 
 class ServedKafka:
-    """A context manager, which ends the Kafka; ``here``: its address for this process, ``bootstrap``: that for
-    consumers.
-    """
+    """A context manager, which ends the Kafka; ``here``: its address for this process, ``bootstrap``: for consumers."""
 
     def __init__(self, server: Server) -> None:
         self.server = server

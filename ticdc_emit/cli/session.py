@@ -174,9 +174,7 @@ _BATCH_ROWS = 10_000
 
 
 def runs_here(amount: float | None, most: float, options: Emit | Generate) -> bool:
-    """Return whether a command runs in this process, without ``--on-spark``. ``amount``: rows or bytes, ``None``: a
-    stream.
-    """
+    """Return whether a command runs in this process. ``amount``: its rows or bytes, ``None`` for a stream."""
     return amount is not None and amount <= most and not options.on_spark and not options.spark
 
 

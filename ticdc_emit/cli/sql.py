@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 def run(options: Sql) -> int:
-    """Execute a script, send or print its messages, and return the exit code."""
     began = time.monotonic()
     SKIPPED.set(Counter())
     history = History.from_sql(

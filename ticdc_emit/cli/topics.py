@@ -1,7 +1,5 @@
-"""``ticdc-emit tail`` and ``verify``: messages of Kafka topics, of files of a ``jsonl://`` sink, or of a storage sink.
-
-The topics of a broker are those of the options, or those that the changefeed sends to; those of a storage sink are the
-folders of its tables.
+"""``ticdc-emit tail`` and ``verify``: messages of Kafka topics, of files of a ``jsonl://`` sink, or of a storage sink,
+of which each table's folder is a topic.
 """
 
 from __future__ import annotations
@@ -269,9 +267,7 @@ class TopicChoice:
 
     @classmethod
     def of(cls, config: ChangefeedConfig, named: Sequence[str]) -> TopicChoice:
-        """Return the named topics, else the default topic and those of dispatchers. Raises
-        :class:`~ticdc_emit.errors.ConfigError`.
-        """
+        """Return the named topics, else the default one and those of dispatchers. Raises ``ConfigError``."""
         if named:
             return cls(tuple(named))
         texts = dict.fromkeys(rule.topic for rule in config.dispatchers if rule.topic)

@@ -1,6 +1,4 @@
-"""A running TiDB with TiCDC that tests drive: :class:`Emulator` in Python, :class:`ControlServer` over HTTP (extra
-``serve``).
-"""
+"""A TiDB with TiCDC for tests: :class:`Emulator` in Python, :class:`ControlServer` over HTTP (extra ``serve``)."""
 
 from __future__ import annotations
 

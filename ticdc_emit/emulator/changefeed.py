@@ -39,8 +39,8 @@ State: TypeAlias = Literal["normal", "stopped", "failed", "finished"]
 
 
 class EmulatedChangefeed:
-    """``start_ts``: the TSO after which it sends; ``target_ts``: that after which it is finished. ``config``, ``sink``:
-    ``None`` for ``blackhole://``.
+    """It sends what comes after the TSO ``start_ts``, up to ``target_ts``. No ``config`` and ``sink``:
+    ``blackhole://``.
     """
 
     def __init__(

@@ -79,9 +79,7 @@ Offset: TypeAlias = Annotated[int, _Int64()]
 
 @dataclass(frozen=True)
 class PartitionSent:
-    """What a topic-partition got, ``rows`` only up to :data:`MOST_COUNTED` messages; ``end_offset``: after the last
-    one.
-    """
+    """What a topic-partition got; ``rows`` up to :data:`MOST_COUNTED` messages; ``end_offset``: after the last one."""
 
     topic: str
     partition: int
@@ -92,9 +90,10 @@ class PartitionSent:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a call has sent, acknowledged by the sink: ``messages`` to all ``partitions``. ``commit_ts``: the call's
-    last commit, if any; ``rows``: its row changes; ``state``: that of the changefeed; one that is stopped sends its
-    messages when it is resumed.
+    """What a call has sent, acknowledged by the sink: ``messages`` to all ``partitions``.
+
+    ``commit_ts``: the call's last commit, if any; ``rows``: its row changes; ``state``: that of the changefeed; one
+    that is stopped sends its messages when it is resumed.
     """
 
     commit_ts: Tso | None
@@ -282,6 +281,7 @@ class Emulator(Running):
 
     @property
     def retained_bytes(self) -> int:
+        """The bytes of commits and messages that are kept now."""
         sinks = [feed.sink for feed in list(self.changefeeds.values()) if feed.sink is not None]
         return self.source.retained_bytes + sum(sink.retained_bytes for sink in sinks)
 
@@ -374,6 +374,7 @@ class Emulator(Running):
 
     @property
     def traffic(self) -> TrafficState:
+        """Whether changes are generated, and how many were."""
         traffic = self._traffic  # another thread may replace it
         rows, is_running = (0, False) if traffic is None else (traffic.taken, not traffic.is_paused)
         return TrafficState(is_running, self._rate, rows, self._traffic_error)
@@ -508,6 +509,7 @@ class Emulator(Running):
             return self.sink(changefeed).held
 
     def release(self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT) -> Sent:
+        """Send what was held back, in order."""
         with self._call("release", changefeed) as call:
             self.changefeed(changefeed).release(topic, partition)
         return call.sent()

@@ -1,6 +1,4 @@
-"""The pytest fixture ``ticdc_emulator``: a plugin beside ``testing/plugin.py``, because test servers must not know this
-package.
-"""
+"""The pytest fixture ``ticdc_emulator``, beside ``testing/plugin.py``: test servers must not know this package."""
 
 from __future__ import annotations
 

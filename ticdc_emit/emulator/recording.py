@@ -206,9 +206,7 @@ class RecordingSink:
         partition: int | None = None,
         is_wanted: Callable[[Message], bool] = lambda _: True,
     ) -> int:
-        """Send the last messages that are wanted of each topic-partition again, and return their number. Where a
-        partition is held, they wait after the others.
-        """
+        """Send each topic-partition's last wanted messages again, after those that wait, and return their number."""
         with self._sending:
             again = []
             for target in self.chosen(topic, partition):

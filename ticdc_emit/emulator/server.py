@@ -47,10 +47,10 @@ def _impatient() -> type[asyncio.Protocol]:
 
 
 class ControlServer(Running):
-    """A context manager; its ``url`` answers. ``address``: ``HOST:PORT``; port 0: any free one. ``token``: required in
-    requests. ``served``: ``host:port`` of the Kafka and the schema registry that changefeeds made over HTTP may use
-    beside loopback's; ``any_sink``: any. Raises :class:`~ticdc_emit.errors.ConfigError` for an address elsewhere than
-    on loopback without a token.
+    """A context manager. ``address``: ``HOST:PORT``; port 0: any free one. ``token``: required in requests.
+
+    ``served``: ``host:port`` of the Kafka and the schema registry that changefeeds made over HTTP may use beside
+    loopback's; ``any_sink``: any. Raises :class:`~ticdc_emit.errors.ConfigError` for a host elsewhere without a token.
     """
 
     def __init__(

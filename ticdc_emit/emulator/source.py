@@ -337,8 +337,8 @@ class Source:
     # -- the log ------------------------------------------------------------------------------------------------------
 
     def after(self, checkpoint: int) -> Iterator[Commits]:
-        """Yield what was committed after a TSO. Raises :class:`~ticdc_emit.errors.ChangefeedStateError` for one before
-        the log.
+        """Yield what was committed after a TSO; :class:`~ticdc_emit.errors.ChangefeedStateError` for one before the
+        log.
         """
         self.check_start(checkpoint)
         yield from joined(each.between(checkpoint, each.end) for each in list(self._log) if each.end > checkpoint)

@@ -126,9 +126,7 @@ class Upstream(_Body):
 
 @dataclass
 class TicdcService:
-    """TiCDC's API. ``served``: ``host:port`` that changefeeds may use beside loopback's; ``any_sink``: they may use
-    any.
-    """
+    """TiCDC's API. ``served``: ``host:port`` that changefeeds may use beside loopback's; ``any_sink``: or any other."""
 
     emulator: Emulator
     served: frozenset[str] = frozenset()

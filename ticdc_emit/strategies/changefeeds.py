@@ -69,9 +69,7 @@ class FeedOptions:
         return {"version": VERSION, "sink_uri": self.sink_uri, "changefeed": self.changefeed}
 
     def to_json(self) -> str:
-        """Return :meth:`to_dict` as one line of ASCII. Raises :class:`~ticdc_emit.errors.JsonError` for a date and the
-        like.
-        """
+        """Return :meth:`to_dict` as one line of ASCII. Raises :class:`~ticdc_emit.errors.JsonError`."""
         return json_line(self.to_dict(), what="the changefeed")
 
     @classmethod

@@ -63,10 +63,10 @@ _LONGEST_CHAR, _DIGITS, _SCALE, _FSP = 255, 65, 30, 6
 def ddl(
     catalog: Catalog, *, kinds: str | Collection[str] | None = None, **options: Unpack[TableOptions]
 ) -> st.SearchStrategy[str]:
-    """Return statements that apply to ``catalog`` as it is now; drawing one does not apply it. ``kinds``: some of
-    :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all; the last table is not dropped. ``options``: as in
-    :func:`~ticdc_emit.strategies.tables`. Raises :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and if
-    none applies.
+    """Return statements that apply to ``catalog`` as it is now; drawing one does not apply it.
+
+    ``kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all; the last table is not dropped.
+    ``options``: as in :func:`~ticdc_emit.strategies.tables`. Raises :class:`~ticdc_emit.errors.StrategyError`.
     """
     refuse_unknown("ddl", options, TableOptions)
     shape = TableShape.of(options)

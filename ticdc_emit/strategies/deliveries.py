@@ -83,6 +83,7 @@ class Delivery:
         return cls(history, feed.load(time_zone=history.time_zone), feed, messages, partitions, schemas)
 
     def consumer(self) -> ReferenceConsumer:
+        """Return a reference consumer for this changefeed."""
         catalog = self.history.catalog(config=self.config)
         return ReferenceConsumer(self.config, catalog, partitions=self.partitions, schemas=self.schemas)
 
@@ -122,6 +123,7 @@ def redelivered(
     messages: Sequence[Message], config: ChangefeedConfig, *, schemas: SchemaSource | None = None, max_restarts: int = 3
 ) -> st.SearchStrategy[list[Message]]:
     """Return the messages of a changefeed as they arrive if TiCDC restarts: each at least once, with new offsets.
+
     ``messages``: those of each partition in their order. ``schemas``: default: the changefeed's registry. Raises
     :class:`~ticdc_emit.errors.StrategyError`, :class:`~ticdc_emit.consume.DecodeError`.
     """

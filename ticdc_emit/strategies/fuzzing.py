@@ -136,9 +136,7 @@ class Example:
         return self.delivery.history.tables(protocol=protocol, config=config)
 
     def check(self, tables: GivenTables, *, canonical: bool = False) -> list[Difference]:
-        """Compare a consumer's tables with :meth:`expected`. Raises :class:`~ticdc_emit.errors.ConfigError` for
-        non-text.
-        """
+        """Compare a consumer's tables with :meth:`expected`. Raises :class:`~ticdc_emit.errors.ConfigError`."""
         return differences(self.expected(canonical=canonical), self.keys, tables)
 
     def to_dict(self, *, canonical: bool = False) -> dict[str, Any]:

@@ -1,6 +1,5 @@
-"""Row changes of one table, rows alone, and whole histories: tables, DDL and transactions in the order of commits.
-
-Each change fits the rows and the table version of its time.
+"""Row changes of one table, rows alone, and whole histories: tables, DDL and transactions in the order of commits. Each
+change fits the rows and the table version of its time.
 """
 
 from __future__ import annotations
@@ -48,9 +47,10 @@ def changes(
     time_zone: str = "UTC",
     allow_zero_dates: bool = True,
 ) -> st.SearchStrategy[Change]:
-    """Return single changes of ``table`` in the generic form; they do not follow from each other. ``ops``: some of
-    insert, update and delete. ``allow_key_updates``: also updates that change the handle key. The others are those of
-    :func:`~ticdc_emit.strategies.histories`. Raises :class:`~ticdc_emit.errors.StrategyError`.
+    """Return single changes of ``table`` in the generic form; they do not follow from each other.
+
+    ``ops``: some of insert, update and delete. ``allow_key_updates``: also updates that change the handle key. The
+    others are those of :func:`~ticdc_emit.strategies.histories`. Raises :class:`~ticdc_emit.errors.StrategyError`.
     """
     kinds = known_names(ops, _OPS, what="operations", argument="ops")
     info = table_of(table, time_zone)

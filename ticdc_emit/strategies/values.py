@@ -40,8 +40,9 @@ _MOST_DIMENSIONS = 3  # if the column does not define it
 
 
 def values(column: Column, *, time_zone: str = "UTC", allow_zero_dates: bool = True) -> st.SearchStrategy[str | None]:
-    """Return values of ``column`` in canonical text; ``None``, for NULL, if it is nullable. ``time_zone``: the
-    changefeed's, for TIMESTAMP. ``allow_zero_dates``: also days such as ``2024-00-00``. Raises
+    """Return values of ``column`` in canonical text; ``None``, for NULL, if it is nullable.
+
+    ``time_zone``: the changefeed's, for TIMESTAMP. ``allow_zero_dates``: also days such as ``2024-00-00``. Raises
     :class:`~ticdc_emit.errors.StrategyError` for a type that rows cannot have, and for an unknown time zone.
     """
     try:

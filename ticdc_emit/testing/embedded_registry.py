@@ -359,6 +359,7 @@ class EmbeddedRegistry(Running):
 
     @property
     def port(self) -> int:
+        """The port it listens on."""
         return self._port
 
     def start(self) -> Self:
@@ -369,6 +370,7 @@ class EmbeddedRegistry(Running):
         return self
 
     def stop(self) -> None:
+        """Stop the server and close its connections."""
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
             self._thread.join()

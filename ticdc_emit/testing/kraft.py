@@ -333,9 +333,7 @@ def kafka_version() -> str:
 
 
 def kafka_jars() -> Path:
-    """Return the folder with a broker's jars, fetched if necessary. Raises :class:`JarsMissingError` if that is
-    impossible.
-    """
+    """Return the folder with a broker's jars, fetched if necessary. Raises :class:`JarsMissingError`."""
     return locked_jars(_KAFKA)
 
 

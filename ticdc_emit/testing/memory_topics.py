@@ -44,6 +44,7 @@ class MemoryTopics:
         return messages(self.name, topic)
 
     def clear(self) -> None:
+        """Delete topics and messages."""
         clear(self.name)
 
     def __enter__(self) -> MemoryTopics:

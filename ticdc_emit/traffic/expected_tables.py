@@ -1,6 +1,5 @@
-"""The expected tables: a history folded into the final rows of its tables, DDL included.
-
-Nothing is read from messages: this is the independent judge of every consumer.
+"""The expected tables: a history folded into the final rows of its tables, DDL included. Nothing is read from messages:
+this is the independent judge of every consumer.
 """
 
 from __future__ import annotations

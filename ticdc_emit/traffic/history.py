@@ -334,7 +334,6 @@ def rows_to_arrow(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def _checked_row(row: Any, position: int) -> Mapping[str, Any]:
-    """Return a row that has every field of a change, its images as mappings or ``None``."""
     where = {"position": position}
     row = require_mapping(row, "a row", remedy=_ROW_REMEDY, row=where)
     for name in ("schema", "table", "op"):

@@ -64,7 +64,6 @@ def _foreign(value: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 
 def encoded(data: bytes | None) -> str | None:
-    """Return bytes as base64, ``None`` as ``None``."""
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 
@@ -102,7 +101,6 @@ class Members:
         return value
 
     def whole(self, name: str) -> int:
-        """Return a whole number."""
         value: int = self._typed(name, int)
         return value
 
@@ -111,21 +109,17 @@ class Members:
         return value
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """Return an object of any members."""
         value: dict[str, Any] = self._typed(name, dict)
         return value
 
     def whole_numbers(self, name: str) -> dict[str, int]:
-        """Return an object whose values are whole numbers."""
         inner = self.object(name)
         return {each: inner.whole(each) for each in inner.names()}
 
     def object(self, name: str, what: str = "") -> Members:
-        """Return the members of an object."""
         return Members(self._typed(name, dict), what or name, self._at(name))
 
     def objects(self, name: str, what: str) -> list[Members]:
-        """Return the members of each object of a list."""
         listed = enumerate(self._typed(name, list))
         return [Members(each, what, f"{self._at(name)}[{number}]") for number, each in listed]
 
@@ -141,15 +135,12 @@ class Members:
             self._refuse(f"{shown(text)} is not base64", "Give base64 with its padding, or null", self._at(name))
 
     def either(self, name: str, *kinds: type) -> Any:
-        """Return a member of one of several types."""
         return self._typed(name, *kinds)
 
     def names(self) -> list[str]:
-        """Return the names of all members."""
         return list(self._content)
 
     def value(self, name: str) -> Any:
-        """Return a member of any type."""
         self._read.append(name)
         return self._content[name]
 

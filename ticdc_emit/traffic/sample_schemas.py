@@ -28,9 +28,7 @@ def sample_schema(name: str) -> str:
 
 
 def schema_text(schema: str | Path) -> str:
-    """Return ``schema`` itself if it is SQL, else the text of the file or sample that it names. Raises
-    :class:`SchemaError`.
-    """
+    """Return ``schema`` if it is SQL, else the text of the file or sample of this name. Raises :class:`SchemaError`."""
     if isinstance(schema, str) and "(" in schema:
         return schema
     if isinstance(schema, str) and schema in sample_names():

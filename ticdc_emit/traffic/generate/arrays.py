@@ -146,7 +146,6 @@ def digits(numbers: Ints, width: int) -> Bytes:
 
 
 def hex_digits(bits: UInts) -> Bytes:
-    """Return the 16 hexadecimal digits of each number."""
     parts = octets(bits)
     rows = np.empty((len(bits), 16), np.uint8)
     rows[:, ::2], rows[:, 1::2] = HEX[parts >> 4], HEX[parts & 15]
@@ -177,12 +176,10 @@ def _combinations(text: str, *lists: tuple[str, ...]) -> pa.Array:
 
 
 def integers(numbers: Ints) -> pa.Array:
-    """Return numbers as text."""
     return pa.array(numbers).cast(pa.string())
 
 
 def concat_texts(*parts: Any) -> pa.Array:
-    """Return texts one after the other in each row."""
     return pc.binary_join_element_wise(*parts, "")
 
 
@@ -254,7 +251,6 @@ def moment(column: Column, micros: Ints) -> pa.Array:
 
 
 def with_nulls(values: pa.Array, is_null: Mask | None) -> pa.Array:
-    """Return values, NULL where ``is_null``."""
     if is_null is None or not is_null.any():
         return values
     return pc.if_else(pa.array(is_null), pa.scalar(None, values.type), values)

@@ -122,7 +122,6 @@ class TableChanges:
         return next((each for each in columns if each.type in INTEGER_TYPES and each.name in self._own.roles), None)
 
     def at(self, clock: Clock) -> TableChanges:
-        """Return the same changes at other times."""
         other = copy.copy(self)
         other._clock = clock
         return other
@@ -182,9 +181,7 @@ class TableChanges:
         return pa.record_batch(columns | self._physical(images, count, physical))
 
     def final(self, numbers: Ints, rows: int, statements: int) -> pa.RecordBatch:
-        """Return the rows that changes with these numbers leave after the traffic's first ``rows`` changes and
-        ``statements``.
-        """
+        """Return the rows that changes of these numbers leave after the first ``rows`` changes and ``statements``."""
         is_last = self._next(numbers) >= rows
         numbers = numbers[is_last]
         steps = self._steps(numbers)
@@ -404,7 +401,6 @@ class TrafficPlan:
 
     @cached_property
     def physical(self) -> bool:
-        """Whether the changes of all tables have the column ``physical_table_id``."""
         return any(table.hashed_by is not None for table in self.tables)
 
     def changes(self, numbers: Ints) -> Iterator[pa.RecordBatch]:

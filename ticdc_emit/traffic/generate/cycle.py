@@ -259,7 +259,6 @@ class Clock:
         return (self.start >> LOGICAL_BITS) * 1000
 
     def stamp(self, changes: Ints) -> Ints:
-        """Return the commit times of changes."""
         if not self.later:
             return self.start + changes * self.tick
         first, start, tick = self._stretches
@@ -278,7 +277,6 @@ class Clock:
             yield self.schema_change(number)
 
     def schema_change(self, number: int) -> int:
-        """Return the commit time of a schema change."""
         place = self._place(number)
         at = self._all[bisect_right(self._all, place, key=itemgetter(0)) - 1]
         return at.start + (place - at.first) * at.tick + at.tick // 2

@@ -18,9 +18,7 @@ _EVALUATION_ERRORS = (ValueError, ArithmeticError, TypeError, pa.ArrowException)
 
 
 class GeneratedColumns:
-    """A table's stored generated columns, each after those that it refers to (``schema/columns.py``), and their
-    operands.
-    """
+    """A table's stored generated columns, each after those that it refers to (``schema/columns.py``)."""
 
     def __init__(self, info: TableInfo) -> None:
         self._info = info

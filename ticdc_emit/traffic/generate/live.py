@@ -54,11 +54,9 @@ class DueChanges:
 
     @property
     def rows(self) -> int:
-        """The number of row changes."""
         return sum(batch.num_rows for batches in self.changes.values() for batch in batches)
 
     def batch(self) -> ArrowBatch:
-        """Return them as a batch of a changefeed."""
         return ArrowBatch(self.changes, ddl=self.ddl)
 
 
@@ -100,12 +98,10 @@ class LiveTraffic:
 
     @property
     def taken(self) -> int:
-        """How many row changes were taken."""
         return self._taken
 
     @property
     def is_ended(self) -> bool:
-        """Whether all ``rows`` were taken."""
         return self._plan.rows is not None and self._taken >= self._plan.rows
 
     @property
@@ -252,7 +248,6 @@ class _TableAhead:
 
 
 def now() -> int:
-    """Return the TSO of this moment."""
     return compose(time.time_ns() // 1_000_000)
 
 

@@ -45,7 +45,6 @@ class NoisySink:
 
     @property
     def in_process(self) -> bool:
-        """Whether the sink is one of this process."""
         return getattr(self.sink, "in_process", False)
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
@@ -125,7 +124,6 @@ class _Fate:
             yield from self._with_repetitions(each)
 
     def rest(self) -> Iterator[_Record]:
-        """Yield what is held."""
         for each in self._released():
             yield from self._with_repetitions(each)
 

@@ -166,7 +166,6 @@ _STREAM_TASKS = 2
 def traffic_on_spark(
     spark: SparkSession, schema: str | Path, settings: Settings, partitions: int | None = None
 ) -> Traffic:
-    """Return the changes as a DataFrame for each table, of ``partitions`` Spark partitions."""
     plan = plan_traffic(schema_text(schema), settings)
     changes = {
         table.info.full_name: _table_frame(
@@ -180,7 +179,6 @@ def traffic_on_spark(
 def stream_on_spark(
     spark: SparkSession, schema: str | Path, settings: Settings, *, rows_per_batch: int = 50_000
 ) -> TrafficStream:
-    """Return the changes as a streaming DataFrame, ``rows_per_batch`` in each micro-batch."""
     if settings.ddl_rate and settings.rows is None:
         raise SchemaError(
             "a stream on Spark must know its schema changes before it begins",
@@ -197,7 +195,6 @@ def stream_on_spark(
 
 
 def traffic_here(schema: str | Path, settings: Settings) -> ArrowTraffic:
-    """Return the changes as Arrow record batches, made in this process."""
     plan = plan_traffic(schema_text(schema), settings)
     changes = {table.info.full_name: ArrowChanges(plan, table) for table in plan.tables}
     return ArrowTraffic(changes, **_facts(plan, settings))

@@ -101,7 +101,6 @@ class Settings:
 
     @property
     def changes_per_second(self) -> float:
-        """``rate``, or its default."""
         return _DEFAULT_RATE if self.rate is None else self.rate
 
     @property
@@ -114,7 +113,6 @@ class Settings:
 
     @property
     def lives(self) -> Lifetimes:
-        """What happens to a row."""
         return Lifetimes(self.updates, self.deletes, self.skew, self.transaction_size)
 
 

@@ -82,7 +82,6 @@ class Versions:
     now: Ints
 
     def person(self, seed_of: tuple[object, ...]) -> Hashes:
-        """Return the hashes that all columns of a row share."""
         return Hashes(self.hash, salt_of(*seed_of))
 
 

@@ -207,7 +207,6 @@ class CachedHistory:
         return self._bounds
 
     def release(self) -> None:
-        """Remove the rows from Spark's cache."""
         if self._packs is not None:
             self._packs.unpersist()
 
@@ -259,7 +258,6 @@ class _CachedBatch(SparkBatch):
         self._names = names
 
     def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
-        """Return the slice's DDL."""
         return [each for each in self._history.ddl(database) if self._part.holds(each[0])]
 
     def tables(self, plan: Plan) -> list[tuple[str, str]]:

@@ -1,6 +1,5 @@
-"""The DDL of a table's history: what changed in the columns of its versions, in TiDB's SQL.
-
-A column is known by its identity, which it keeps when it is renamed.
+"""The DDL of a table's history: what changed in the columns of its versions, in TiDB's SQL. A column keeps its identity
+when it is renamed.
 """
 
 from __future__ import annotations
@@ -230,8 +229,6 @@ def schema_history(
 
 
 class TrackedTable(NamedTuple):
-    """A table whose columns are known by their identities, in order."""
-
     table: SourceTable
     columns: Mapping[str, SourceColumn]
 

@@ -66,12 +66,10 @@ class ReplayRecord:
         return cls(state_uri, cut, began, is_saved=True)
 
     def begin(self) -> None:
-        """Save the record, unless it is saved already."""
         if self.state_uri is not None and not self.is_saved:
             FsspecStateStore(self.state_uri.reveal()).write(_REPLAY, {**self.cut, "first_batch": self.first_batch})
 
     def undo(self) -> None:
-        """Remove the record, if this run has saved it."""
         if self.state_uri is not None and not self.is_saved:
             FsspecStateStore(self.state_uri.reveal()).remove(_REPLAY)
 
@@ -104,6 +102,5 @@ class ColumnRecord(NamedTuple):
             raise damaged(_COLUMNS, f"its field {table} is {known!r:.60}") from None
 
     def save(self, state_uri: Secret[str], table: str) -> None:
-        """Keep the record in place of the table's last one."""
         store = FsspecStateStore(state_uri.reveal())
         store.write(_COLUMNS, {**(store.read(_COLUMNS) or {}), table: self._asdict()})

@@ -36,15 +36,12 @@ class Slice:
         return None if self.end is None else self.end - 1
 
     def holds(self, commit_ts: int) -> bool:
-        """Return whether a TSO is in the slice."""
         return (self.start is None or commit_ts >= self.start) and (self.end is None or commit_ts < self.end)
 
 
 @dataclass(frozen=True)
 class Slices:
-    """The slices from ``first_ts`` to ``last_ts``, each ``width_ms`` of commit time; :class:`ConfigError` above a
-    million.
-    """
+    """The slices from ``first_ts`` to ``last_ts``, each ``width_ms`` of commit time. Raises :class:`ConfigError`."""
 
     first_ts: int
     last_ts: int

@@ -117,7 +117,6 @@ def _read(spark: SparkSession, source: str, given: str | None, options: dict[str
 
 
 def unknown_format(source: str) -> ConfigError:
-    """Return the error for a path whose format does not follow from its name or its files."""
     return ConfigError(
         "the format of the source does not follow from its name or its files",
         remedy="Give the format (ticdc-emit: --format), such as parquet, csv, json, delta",

@@ -108,7 +108,6 @@ def versioned_table(spark: SparkSession, table: str, format: str | None = None) 
 
 
 def is_path(table: str) -> bool:
-    """Return whether a table is given by its path, not by its name in a catalog."""
     return "/" in table and "`" not in table
 
 

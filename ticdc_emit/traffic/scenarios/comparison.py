@@ -1,6 +1,5 @@
-"""A consumer's tables beside the expected ones: where they differ, row by row.
-
-Values are canonical text (docs/types.md). Numbers are refused, because 1.5 is 1.50 in some columns.
+"""A consumer's tables beside the expected ones: where they differ, row by row. Values are canonical text
+(docs/types.md); numbers are refused, because 1.5 is 1.50 in some columns.
 """
 
 from __future__ import annotations

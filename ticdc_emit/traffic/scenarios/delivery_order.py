@@ -18,19 +18,15 @@ _Each = TypeVar("_Each")
 
 
 class SentMessage(NamedTuple):
-    """A message and its event."""
-
     message: Message
     event: Event
 
     @property
     def target(self) -> Target:
-        """Topic and partition."""
         return self.message.topic, self.message.partition
 
 
 def by_partition(sent: Iterable[SentMessage]) -> dict[Target, list[SentMessage]]:
-    """Return the messages of each partition."""
     messages_by_partition: dict[Target, list[SentMessage]] = {}
     for each in sent:
         messages_by_partition.setdefault(each.target, []).append(each)

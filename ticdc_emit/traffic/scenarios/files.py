@@ -107,6 +107,7 @@ def file_scenario(
     name: str, *, protocol: str | None = None, release: str | Release | None = None, seed: int = 0
 ) -> FileScenario:
     """Make a scenario of a storage sink's files; the same arguments make the same files, the same seed the same tables.
+
     ``protocol``: ``csv``, the default, or ``canal-json``. ``release``: default: the first that has the scenario. Raises
     :class:`~ticdc_emit.errors.ConfigError` for an unknown name, another protocol, and a release that lacks it.
     """

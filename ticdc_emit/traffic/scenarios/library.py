@@ -1,7 +1,5 @@
-"""All scenarios by name, and making one for a protocol and a seed.
-
-The messages are a changefeed's, with registries that record schemas, or enforce BACKWARD compatibility as a consumer's
-registry may.
+"""All scenarios by name, for a protocol and a seed. The messages are a changefeed's, with registries that record
+schemas, or enforce BACKWARD compatibility as a consumer's registry may.
 """
 
 from __future__ import annotations
@@ -173,20 +171,16 @@ class RecordingRegistry:
         self.schemas: dict[int | str, str] = {}
 
     def register(self, subject: str, schema: str) -> RegisteredSchema:
-        """Register with the other registry, and record the schema."""
         registered = self._registry.register(subject, schema)
         self.schemas[registered.id] = schema
         return registered
 
     def close(self) -> None:
-        """Close the other registry."""
         self._registry.close()
 
 
 class BackwardRegistry:
-    """A registry in memory that accepts a schema only if it can read data of the subject's last one (extra
-    ``registry``).
-    """
+    """A registry in memory in which a schema must read data of the subject's last schema (extra ``registry``)."""
 
     def __init__(self) -> None:
         self._store = RegistryStore("BACKWARD")

@@ -169,15 +169,14 @@ class FileScenarioKind(AnyKind):
         return True
 
     def cuts(self, writes: Sequence[Write], ends: Sequence[int], chance: random.Random) -> Sequence[int]:
-        """Return after how many writes a loader reads, by default after each run; ``ends``: their number at each run's
-        end.
-        """
+        """Return after how many writes a loader reads, by default each run's; ``ends``: their number at each end."""
         return *ends[:-1], len(writes)
 
 
 @dataclass(frozen=True, repr=False)
 class AnyScenario:
     """A scenario for one protocol and seed: the same arguments make the same bytes, the same seed the same tables.
+
     ``schema``: SQL of the source's tables at the beginning. ``expected``: a correct consumer's tables at the end, in
     canonical text by handle key; ``keys``: the columns of those keys.
     """
@@ -213,6 +212,7 @@ class AnyScenario:
 @dataclass(frozen=True, repr=False)
 class Scenario(AnyScenario):
     """A scenario of messages, in order of arrival. ``partitions``: of each topic. ``schemas``: Avro schema texts by id.
+
     ``refusal``: the error that a consumer must raise; ``expected`` then has the source's tables. ``refused``: the error
     that the producer got; ``messages`` and ``expected`` then end before it.
     """

@@ -66,13 +66,11 @@ def history_of(schema: str, steps: Iterable[Step], time_zone: str = "UTC") -> Hi
 
 
 def insert(table: str, *values: str | int | None) -> str:
-    """Return the statement that inserts a row."""
     literals = (string_literal(value) if isinstance(value, str) else value for value in values)
     return f"insert into {table} values ({', '.join('null' if each is None else str(each) for each in literals)})"
 
 
 def new_order(chance: random.Random, number: int, state: str = _STATES[0]) -> tuple[str | int, ...]:
-    """Return the values of a row of :data:`ORDERS`."""
     cents = chance.randrange(100, 1_000_000)
     clock = f"{chance.randrange(24):02d}:{chance.randrange(60):02d}:00.{chance.randrange(1000):03d}"
     customer = f"customer {chance.randrange(1000, 10_000)}"
@@ -89,9 +87,7 @@ def orders(
     cancelled: float = 0.2,
     table: str = "orders",
 ) -> Generator[Step, None, list[int]]:
-    """Yield the lives of some orders between two times; return the ids of those that remain. ``cancelled``: the share
-    of deleted orders; the first order stays.
-    """
+    """Yield the lives of some orders; return the ids of those that remain. ``cancelled``: the share of the others."""
     pause = seconds / (count + 4)
     left = []
     for number in range(first, first + count):
