@@ -79,7 +79,9 @@ Offset: TypeAlias = Annotated[int, _Int64()]
 
 @dataclass(frozen=True)
 class PartitionSent:
-    """What a topic-partition got; ``rows`` up to :data:`MOST_COUNTED` messages; ``end_offset``: after the last one."""
+    """``messages``: that a topic-partition got; ``rows``: the row changes in them, ``None`` above :data:`MOST_COUNTED`
+    messages. ``end_offset``: the offset after its last message.
+    """
 
     topic: str
     partition: int
@@ -90,10 +92,10 @@ class PartitionSent:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a call has sent, acknowledged by the sink: ``messages`` to all ``partitions``.
+    """What a call has sent, acknowledged by the sink.
 
-    ``commit_ts``: the call's last commit, if any; ``rows``: its row changes; ``state``: that of the changefeed; one
-    that is stopped sends its messages when it is resumed.
+    ``commit_ts``: the call's last commit, if any; ``rows``: the row changes that it committed; ``messages``: those of
+    all ``partitions``; ``state``: that of the changefeed; one that is stopped sends its messages when it is resumed.
     """
 
     commit_ts: Tso | None
