@@ -255,8 +255,7 @@ class Encoder:
 
     def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:
         """Apply a DDL statement to the catalog and return its messages, if TiCDC sends it; rows after ``commit_ts`` see
-        it. Raises :class:`~ticdc_emit.errors.DdlError`; :class:`~ticdc_emit.errors.InvalidValueError` for what is not a
-        TSO.
+        it. Raises :class:`~ticdc_emit.errors.DdlError`, :class:`~ticdc_emit.errors.InvalidValueError`.
         """
         if not isinstance(query, str):
             raise DdlError(
@@ -349,8 +348,7 @@ class Encoder:
 
     def bootstrap(self, table: str | None = None, *, at_ms: int = 0) -> pa.RecordBatch:
         """Return the BOOTSTRAP messages of a table as it is now, one per partition; empty if the protocol has none.
-        They are sent among the rows, with keys of zero length. ``at_ms``: their build time, unless ``build_ts`` is
-        given.
+        They come among the rows, with empty keys. ``at_ms``: their build time, unless ``build_ts`` is given.
         """
         planned = self._planned(table)
         info = planned.newest

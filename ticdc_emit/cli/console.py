@@ -101,9 +101,7 @@ _EVERY_S = 0.2
 def row_progress(
     doing: str, source: SparkSession | Callable[[], int], rows: int | None, *, quiet: bool = False
 ) -> Iterator[None]:
-    """Show the rows of the block, of ``rows`` or of an unknown number; ``quiet``: show nothing. ``source``: the session
-    whose workers encode them, or a function that returns how many were encoded so far.
-    """
+    """Show the encoded rows of the block, of ``rows`` if known; ``source``: Spark, or a function that counts them."""
     console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
     if quiet or not console.is_terminal:
         with step(doing, quiet=quiet):

@@ -74,9 +74,7 @@ def print_settings(console: Console, served: Served) -> None:
 
 
 def settings_record(served: Served) -> dict[str, Any]:
-    """Return what :func:`print_settings` prints as an object for JSON, with the columns of every table. A column has
-    its type in TiDB, and those that Flink SQL and ClickHouse give it where they read the protocol.
-    """
+    """Return as JSON's object what :func:`print_settings` prints, with each column's types where they are known."""
     codec, release = served.feed.codec, served.feed.release
     return {
         "bootstrap": served.bootstrap,

@@ -183,9 +183,7 @@ class ConsumerFailure(Exception):  # noqa: N818 - of the consumer, which is what
 
 
 class ConsumerProcess:
-    """A consumer as a child process, which is started anew if it ended; its stderr is that of this process.
-    ``command``: as a shell takes it apart, but without a shell. ``timeout_s``: for each answer.
-    """
+    """A consumer as a child process, not in a shell, started anew if it ended. ``timeout_s``: for each answer."""
 
     def __init__(self, command: str, timeout_s: float) -> None:
         self._timeout_s = timeout_s
@@ -198,9 +196,7 @@ class ConsumerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def answer(self, line: str) -> bytes:
-        """Return the consumer's answer to a line. Raises :class:`ConsumerFailure`, and
-        :class:`~ticdc_emit.errors.ConfigError` for a command that cannot be started.
-        """
+        """Return the answer to a line. Raises :class:`ConsumerFailure`; ``ConfigError`` if the command cannot start."""
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None

@@ -79,9 +79,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class InputFiles:
-    """What is at one path. ``roots``: files with their sizes, folders with ``None``. Reading raises
-    :class:`ConfigError`.
-    """
+    """What is at one path. ``roots``: files with their sizes, folders with ``None``. Reading raises ``ConfigError``."""
 
     filesystem: fs.FileSystem
     roots: tuple[tuple[str, int | None], ...]
@@ -307,9 +305,7 @@ def format_by_content(files: InputFiles) -> str:
 
 
 def find_files(path: str, spark: Mapping[str, str], *, remote: bool = True) -> InputFiles | None:
-    """Return the files at a path, of folders all but hidden ones; ``None`` if only Spark can find them. ``spark``: its
-    further settings, which may name a file system. ``remote``: also look into object stores.
-    """
+    """Return the files at a path, of folders all but hidden ones; ``None`` if only Spark, with its settings, can."""
     located = _file_system(path, spark, remote=remote)
     if located is None:
         return None

@@ -61,9 +61,7 @@ _ROWS_PER_MESSAGE = 100
 
 
 def sparse_interval(config: ChangefeedConfig, rows: int, seconds: float) -> float:
-    """Return the interval in whole seconds of commit time for ``rows`` changes that take ``seconds`` of it. Returns 0,
-    one watermark at the end, if there are too few rows for a watermark on each partition.
-    """
+    """Return the seconds of commit time between watermarks; 0, one at the end, for too few rows for each partition."""
     partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
     ticks = rows // (_ROWS_PER_MESSAGE * partitions)
     return float(max(1, math.ceil(seconds / ticks))) if ticks else 0.0

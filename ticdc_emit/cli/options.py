@@ -340,7 +340,7 @@ class SparkOptions:
 
 def pairs(given: Sequence[str], option: str, form: str, *, prefix: str = "") -> dict[str, str]:
     """Return what an option that may be repeated says in a ``form``, such as ``column=type``. Raises
-    :class:`ConfigError`. ``prefix``: of all names; then errors do not show the text, which may have a secret, and
+    :class:`ConfigError`. With a ``prefix`` of all names, errors do not show the text, which may have a secret, and
     values may be empty.
     """
     found: dict[str, str] = {}

@@ -13,9 +13,7 @@ from ticdc_emit.sql.script import SKIPPED, script_statements
 
 
 def schema_of_file(path: Path | None, dialect: str | None) -> str | None:
-    """Return the text of a schema file in TiDB's SQL, ``None`` for none. Raises :class:`SchemaError` if it cannot be
-    read, :class:`ConfigError` for a dialect without a file.
-    """
+    """Return the text of a schema file in TiDB's SQL, if any. Raises :class:`SchemaError`, :class:`ConfigError`."""
     if path is not None:
         return in_tidb_sql(text_of_file(path), dialect, path)
     if dialect is not None:

@@ -69,8 +69,8 @@ class TopicSource:
         return ClaimStore.of(self.config.codec.large_message_handle)
 
     def messages(self, *, newest: int | None = None, follow: bool = False) -> Iterator[Message]:
-        """Yield the messages, in order within each partition; ``newest``: at most this number per partition.
-        ``follow``: wait for new messages. Topics of another protocol are left out if dispatchers match them.
+        """Yield the messages by partition, ``newest`` of each; ``follow``: wait for new ones. Foreign topics are left
+        out.
         """
         if self.config.storage is not None:
             return self._from_storage(newest, follow)

@@ -39,9 +39,7 @@ State: TypeAlias = Literal["normal", "stopped", "failed", "finished"]
 
 
 class EmulatedChangefeed:
-    """It sends what comes after the TSO ``start_ts``, up to ``target_ts``. No ``config`` and ``sink``:
-    ``blackhole://``.
-    """
+    """It sends what comes after the TSO ``start_ts``, up to ``target_ts``; ``blackhole://`` has no ``config``."""
 
     def __init__(
         self,
@@ -92,9 +90,8 @@ class EmulatedChangefeed:
     # -- sending ------------------------------------------------------------------------------------------------------
 
     def send_new(self, until: int | None = None, *, watermark: bool = True, refuses_rows: bool = False) -> None:
-        """Send what the source has committed since the last call, and then the watermark ``until``, a TSO. An error
-        ends the state ``normal``, without which nothing is sent; with ``refuses_rows``, one of rows before the first
-        message is raised alone.
+        """Send what the source has committed since the last call, and then the watermark ``until``, a TSO, if it is
+        normal. An error ends this state; with ``refuses_rows``, one of rows before the first message is only raised.
         """
         if self.state != "normal":
             return
@@ -153,9 +150,7 @@ class EmulatedChangefeed:
             self.state = "stopped"
 
     def restart(self, checkpoint: int | None = None, *, skips: bool = False) -> None:
-        """Begin anew after a checkpoint, by default the changefeed's; ``skips``: it may be above its own. Held
-        partitions stay held; what waited there is made anew.
-        """
+        """Begin anew after a checkpoint, with ``skips`` also a later one; what waited in held partitions is new."""
         begin = self.checkpoint if checkpoint is None else checkpoint
         if begin > self.checkpoint and not skips:
             raise ChangefeedStateError(

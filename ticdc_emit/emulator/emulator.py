@@ -359,9 +359,8 @@ class Emulator(Running):
             }
 
     def run_scenario(self, name: str, *, seed: int = 0, topic: str | None = None) -> tuple[Sent, Scenario]:
-        """Send a scenario's messages to topics of their own, without the source's tables; ``topic``: by default a new
-        one. Raises :class:`~ticdc_emit.errors.ConfigError` for a scenario that does not exist in the protocol or
-        release.
+        """Send a scenario's messages to topics of their own; ``topic``: by default a new one. Raises
+        :class:`~ticdc_emit.errors.ConfigError` for a scenario that the protocol or release does not have.
         """
         with self._call("a scenario") as call:
             self._scenarios += 1

@@ -248,8 +248,8 @@ class Source:
     def take_generated(
         self, changes: Mapping[str, Sequence[pa.RecordBatch]], until: int, ddl: Sequence[tuple[int, str]] = ()
     ) -> Commits:
-        """Commit generated changes in the typed form by ``schema.name``, and DDL, up to a TSO, each at its commit_ts.
-        Where SQL has changed a row, its change is made to fit.
+        """Commit generated typed changes and DDL up to a TSO, each at its commit_ts; those of rows that SQL changed
+        fit.
         """
         start = begin = self._log[-1].end if self._log else self.begins
         database = current_database(None, self.catalog)
@@ -285,9 +285,7 @@ class Source:
     # -- reset --------------------------------------------------------------------------------------------------------
 
     def reset(self) -> Commits:
-        """Make the tables those of the start again, without rows, by DDL; return the statements. Ids go on. Tables with
-        rows are truncated. If one has another definition, all are dropped and created anew.
-        """
+        """Empty the tables by DDL, or create all anew if one has another definition; return the DDL. Ids go on."""
         start = self.clock.last
         database = current_database(None, self._start)
         ddl: list[DdlStatement] = []
@@ -337,9 +335,7 @@ class Source:
     # -- the log ------------------------------------------------------------------------------------------------------
 
     def after(self, checkpoint: int) -> Iterator[Commits]:
-        """Yield what was committed after a TSO; :class:`~ticdc_emit.errors.ChangefeedStateError` for one before the
-        log.
-        """
+        """Yield the commits after a TSO; :class:`~ticdc_emit.errors.ChangefeedStateError` for one before the log."""
         self.check_start(checkpoint)
         yield from joined(each.between(checkpoint, each.end) for each in list(self._log) if each.end > checkpoint)
 
@@ -426,9 +422,7 @@ def generic_changes(info: TableInfo, batches: Iterable[pa.RecordBatch], how: Ren
 
 
 def fitted(change: Mapping[str, Any], info: TableInfo, rows: Rows) -> dict[str, Any] | None:
-    """Return a change as the rows of its table allow it, ``None`` if there is nothing to change. Without a handle key
-    it stays as it is: SQL knows such rows by whole rows only.
-    """
+    """Return a change as the table's rows allow it, ``None`` for no change; without a handle key it stays as it is."""
     if not info.whole_handle_key:
         return dict(change)
     op = Op.parse(change["op"])

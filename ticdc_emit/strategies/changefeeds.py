@@ -74,9 +74,7 @@ class FeedOptions:
 
     @classmethod
     def from_json(cls, data: Json) -> FeedOptions:
-        """Return the options of :meth:`to_json`. ``data``: text or object. :meth:`load` checks the options themselves.
-        Raises :class:`~ticdc_emit.errors.JsonError`.
-        """
+        """Return the options of :meth:`to_json`, unchecked. Raises :class:`~ticdc_emit.errors.JsonError`."""
         members = Members.of(data, "a changefeed")
         options = cls(members.text("sink_uri"), members.mapping("changefeed"))
         members.finish()

@@ -237,8 +237,8 @@ def tables(*, schema: str = "test", **options: Unpack[TableOptions]) -> st.Searc
 
     A table has a primary key, clustered or not, or a unique key whose columns are NOT NULL; some have another unique
     key, and a virtual column. ``types``: some of :data:`~ticdc_emit.strategies.TYPES`, ``None`` for all. ``names``: of
-    tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: without the virtual one, default
-    6. ``allow_keyless``: also tables without a handle key, which TiCDC replicates with ``force-replicate`` only;
+    tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: default 6, without the virtual
+    one. ``allow_keyless``: also tables without a handle key, which TiCDC replicates with ``force-replicate`` only;
     default ``False``. ``True`` by default: ``allow_defaults``; ``allow_virtual``: virtual columns, with which
     debezium-avro refuses all rows; ``allow_backslashes``: in labels of ENUM and SET, which DDL of a running TiCDC loses
     (``ddl_text``). Raises :class:`~ticdc_emit.errors.StrategyError` for an unknown type, if no type can be in a key,

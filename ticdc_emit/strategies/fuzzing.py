@@ -151,9 +151,7 @@ class Example:
 
 
 def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[Example], object]) -> None:
-    """Draw ``count`` examples and call ``take`` with each at once. Raises :class:`~ticdc_emit.errors.StrategyError` if
-    the changefeed carries too little, and errors of the messages.
-    """
+    """Draw ``count`` examples and call ``take`` with each; ``StrategyError`` if the changefeed carries too little."""
     tally = _Tally(count)
     _draw(options, seed, tally, take, (Phase.generate,))
     if tally.taken < count:

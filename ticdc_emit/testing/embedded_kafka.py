@@ -26,7 +26,7 @@ _START_TIMEOUT_S = 10.0
 
 
 class EmbeddedKafka(Running):
-    """A context manager around the mock cluster; ``brokers`` is for librdkafka's clients on this machine.
+    """A context manager around the mock cluster; ``brokers``: its addresses for librdkafka's clients on this machine.
 
     ``port``: for all other clients, such as Java's; 0: any free one. ``host``: the address where it is opened,
     ``0.0.0.0`` for all of this machine. ``advertised``: host and port that its clients are told.

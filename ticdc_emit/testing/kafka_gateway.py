@@ -72,9 +72,7 @@ class _Listener:
 
 
 class KafkaGateway:
-    """Listens at ``host``: at ``port`` for the first broker (0: any free one), at any free port for each of the others.
-    ``advertised``: the host that clients are told, and the first broker's port; by default those that they used.
-    """
+    """Listens at ``port`` for the first broker, at any free port for others. ``advertised``: told to clients."""
 
     def __init__(
         self, brokers: Sequence[str], *, host: str = LOOPBACK, port: int = 0, advertised: Address | None = None

@@ -198,9 +198,8 @@ class Listener:
 
 
 class KraftBroker(ServerProcess):
-    """Broker and controller in one process; ``settings`` go into its server.properties. ``bootstrap`` is a plain
-    listener on ``port`` of loopback; :meth:`address` returns those of ``listeners``. ``quorum``: the controller port of
-    every node, by node id.
+    """Broker and controller in one process; ``settings`` go into its server.properties. ``bootstrap``: a plain listener
+    of loopback; :meth:`address`: one of ``listeners``. ``quorum``: the controller port of every node, by node id.
     """
 
     def __init__(

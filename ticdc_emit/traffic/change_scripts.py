@@ -39,9 +39,8 @@ _ORDER = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
 def run_script(
     sql: str, catalog: Catalog, time_zone: str, start: int = DEFAULT_START
 ) -> tuple[list[Mapping[str, Any]], list[Ddl]]:
-    """Execute a script over empty tables; return its row changes and its DDL. ``start``: the TSO of the first
-    statement. A transaction that is open at the end is not committed. Raises what
-    :meth:`~ticdc_emit.database.session.Session.run` does, with up to nine ``others`` that do not depend on it.
+    """Execute a script over empty tables, the first statement at TSO ``start``; return its row changes and its DDL.
+    What is not committed at the end is lost. Raises what :meth:`~ticdc_emit.database.session.Session.run` does.
     """
     database = current_database(None, catalog)
     session = Session(Database(catalog, time_zone), start=start)
@@ -66,9 +65,8 @@ def run_script(
 
 
 def script_of(rows: Sequence[Mapping[str, Any]], ddl: Iterable[Ddl], catalog: Catalog) -> str:
-    """Return a history's statements, one a line. ``rows``: in canonical text. ``catalog``: as before them; it is
-    changed. Raises :class:`~ticdc_emit.errors.HistoryError` for rows of a table without a key, with a checksum, or with
-    the id of a partition.
+    """Return a history's statements, one a line; ``rows`` are canonical, ``catalog`` is changed. Raises
+    :class:`~ticdc_emit.errors.HistoryError` for rows without a key, with a checksum, or with the id of a partition.
     """
     default = current_database(None, catalog)
     statements = sorted(ddl, key=lambda each: each[0])

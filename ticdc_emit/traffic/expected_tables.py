@@ -58,9 +58,7 @@ def _first(entry: tuple[Any, ...]) -> Any:
 
 
 def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
-    """Return the tables with ENUM, SET and binary values, also those in keys, as the protocol's messages show them.
-    Raises :class:`~ticdc_emit.errors.ConfigError`.
-    """
+    """Return the tables with ENUM, SET and binary values, also those in keys, as a protocol's messages show them."""
     spec = spec_of(protocol)
     shown: Tables = {}
     for name, rows in tables.items():

@@ -312,9 +312,8 @@ def _statement_of(members: Members) -> Ddl:
 
 
 def canonical_rows(rows: Iterable[Any], table_at: Callable[[str, str, int], TableInfo]) -> list[Mapping[str, Any]]:
-    """Return changes in the generic form with their values in canonical text. ``table_at``: the table with this schema
-    and name at a commit_ts, asked for where a value is a number. Raises the :class:`~ticdc_emit.errors.RowError`
-    family.
+    """Return changes in the generic form with their values in canonical text; where a value is a number, ``table_at``
+    is asked for the table at a commit_ts. Raises the :class:`~ticdc_emit.errors.RowError` family.
     """
     checked = [_checked_row(row, position) for position, row in enumerate(rows)]
     for position, row in enumerate(checked):

@@ -68,9 +68,7 @@ def encoded(data: bytes | None) -> str | None:
 
 
 class Members:
-    """The members of ``what`` that was read; ``place``: where it is in the text. Every reader raises
-    :class:`~ticdc_emit.errors.JsonError` for a member that is missing or of another type.
-    """
+    """The members of ``what`` at a ``place`` of the text; readers raise :class:`~ticdc_emit.errors.JsonError`."""
 
     def __init__(self, content: Any, what: str, place: str = "") -> None:
         self._what, self._place = what, place

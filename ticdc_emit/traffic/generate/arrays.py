@@ -63,9 +63,7 @@ def hash_numbers(numbers: Ints, after: UInts | None = None) -> UInts:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """One hash in each row. ``parity``: 0 at even steps and 1 at odd ones, if neighbouring steps must differ. What is
-    drawn from bits with a parity is even at even steps and odd at odd ones.
-    """
+    """One hash in each row. What is drawn with a ``parity`` is even at even steps (0) and odd at odd ones (1)."""
 
     bits: UInts
     parity: Ints | None = None
@@ -93,9 +91,7 @@ class Hashes:
 
 
 def units(drawn: Bits, count: int | Ints, shift: int = 0) -> Ints:
-    """Return numbers from 0 to ``count - 1``, below 2**63, from hashes. ``shift``: up to 32, bits to leave out, for one
-    more draw from the same hash, which has no parity.
-    """
+    """Return numbers from 0 to ``count - 1``, below 2**63; ``shift``: up to 32 bits to leave out, for a second draw."""
     bits, parity = (drawn.bits >> np.uint64(shift), None) if shift else (drawn.bits, drawn.parity)
     if parity is None or not isinstance(count, int) or count == 1:
         return _below(bits, count)

@@ -127,9 +127,9 @@ class TableChanges:
         return other
 
     def typed(self, numbers: Ints, *, physical: bool = False, added: frozenset[str] | None = None) -> pa.RecordBatch:
-        """Return changes by their numbers among the table's, in the typed form: images are structs of native values.
-        ``physical``: with the column ``physical_table_id``, NULL where it is the table's own. ``added``: the columns of
-        schema changes that images have, by default all.
+        """Return changes by their numbers among the table's, in the typed form. ``physical``: with
+        ``physical_table_id``, NULL where it is the table's own. ``added``: the columns of schema changes that images
+        have, by default all.
         """
         steps = self._steps(numbers)
         images = self._images(steps)
@@ -420,9 +420,7 @@ class TrafficPlan:
 
 
 def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
-    """Return the plan for the tables of SQL text. Raises the family of :class:`SchemaError` for what cannot be
-    generated, and :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
-    """
+    """Return the plan for the tables of SQL text. Raises the family of :class:`SchemaError`; ``ConfigError``."""
     refuse_path(schema)
     catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
     refusals = Refusals()

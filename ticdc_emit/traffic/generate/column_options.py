@@ -112,9 +112,8 @@ _RANGED = "integers, DECIMAL, FLOAT, DOUBLE, YEAR, BIT, DATE, DATETIME and TIMES
 def options_by_column(
     columns: Columns | None, tables: Sequence[SourceTable], refusals: Refusals
 ) -> dict[tuple[Name, str], ColumnOptions]:
-    """Return the options of the tables' columns; a column of LIST partitions has their values as labels. Wrong columns
-    and options are among the ``refusals``. Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot be
-    read.
+    """Return the options of the tables' columns; a column of LIST partitions has their values as labels. Wrong options
+    are among the ``refusals``. Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot be read.
     """
     document = columns if isinstance(columns, Mapping) else {} if columns is None else _document(Path(columns))
     known = {

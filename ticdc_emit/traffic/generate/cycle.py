@@ -40,9 +40,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """The lives of rows. ``updates``: of a row, on average. ``deletes``: the share of rows that are deleted. ``skew``:
-    exponent of the Zipf distribution of updates, 0 for all alike. ``transaction_size``: changes, on average.
-    """
+    """Averages of ``updates`` and ``transaction_size``, the share of ``deletes``, and the Zipf exponent of updates."""
 
     updates: float = 3.0
     deletes: float = 0.5

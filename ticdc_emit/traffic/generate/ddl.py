@@ -32,9 +32,8 @@ _STEPS_OF_A_NAME = 2  # ADD COLUMN and ADD INDEX, or RENAME COLUMN and DROP INDE
 
 @dataclass(frozen=True)
 class AddedColumn:
-    """A column that is added and dropped again and again, and has each of ``names`` at some time. Statement number
-    ``first``, and every ``period`` statements another one, adds it. Each name lasts for ``lasting`` statements.
-    ``default``: the value in rows that were last written before; ``None`` for NULL.
+    """A column that is added by statement number ``first`` and again every ``period`` statements. Each of ``names``
+    lasts for ``lasting`` statements. ``default``: the value in rows that were last written before; ``None`` for NULL.
     """
 
     column: Column
@@ -78,9 +77,7 @@ def one_round(tables: int) -> int:
 
 
 def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Iterable[int]) -> SchemaChanges:
-    """Return one statement for each TSO; ``catalog`` takes those of the first round. Raises the family of
-    :class:`~ticdc_emit.errors.SchemaError` for a table that does not accept them.
-    """
+    """Return one statement for each TSO; ``catalog`` takes those of the first round, or raises ``SchemaError``."""
     period = one_round(len(tables))
     statements: list[tuple[int, str]] = []
     added: dict[Name, list[AddedColumn]] = {table.name: [] for table in tables}

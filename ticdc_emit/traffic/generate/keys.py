@@ -74,9 +74,7 @@ class TableKeys:
 
 
 def plan_keys(tables: Sequence[SourceTable], options: OptionsByColumn, refusals: Refusals) -> dict[Name, TableKeys]:
-    """Return the plan of every table, parents first. A table with a unique or foreign key that cannot be satisfied is
-    among the ``refusals``; those that refer to it are left out.
-    """
+    """Return the plan of every table, parents first; those with keys that cannot be satisfied are in ``refusals``."""
     referenced = {
         (each.parent, column) for table in tables for each in table.references for column in each.parent_columns
     }

@@ -44,9 +44,7 @@ WATERMARK_S = 1.0
 
 @dataclass(frozen=True)
 class DueChanges:
-    """What is due. ``until``: the TSO up to which all is here or was taken before. ``changes``: by ``schema.name``, in
-    the typed form, in commit order. ``ddl``: (commit_ts, statement) in order.
-    """
+    """What is due by the TSO ``until`` and was not taken before: typed ``changes`` by ``schema.name``, and ``ddl``."""
 
     until: int
     changes: Mapping[str, list[pa.RecordBatch]]
@@ -61,9 +59,8 @@ class DueChanges:
 
 
 class LiveTraffic:
-    """Generated changes that are taken as they become due. Not thread-safe. ``schema``: SQL text, a file, or a sample's
-    name. ``settings``: without a start, it is now; ``rows`` of ``None`` has no end, with schema changes too. Raises the
-    errors of :func:`~ticdc_emit.traffic.generate.generate`.
+    """Generated changes that are taken as they become due, by default from now on, without end for ``rows`` of
+    ``None``. Not thread-safe. Raises the errors of :func:`~ticdc_emit.traffic.generate.generate`.
     """
 
     def __init__(self, schema: str | Path, settings: Settings) -> None:
@@ -110,8 +107,8 @@ class LiveTraffic:
         return self._paused
 
     def take(self, until: int, *, most: int = MOST_AT_ONCE) -> DueChanges:
-        """Return the changes and DDL that are due by the TSO ``until`` and were not taken before. Of more than ``most``
-        changes the first ones come, of whole transactions, with a lower ``until``.
+        """Return what is due by the TSO ``until`` and was not taken; above ``most`` changes less, with its own
+        ``until``.
         """
         if self._paused or until <= self._until:
             self._until = max(self._until, until)
@@ -141,9 +138,8 @@ class LiveTraffic:
         return due
 
     def resume(self, at: int, rate: float | None = None) -> None:
-        """Let the next change commit at the TSO ``at`` and the others follow, at ``rate`` a second, by default the
-        present one. The traffic need not be paused. Raises :class:`~ticdc_emit.errors.ConfigError` if ``at`` is not
-        after all moments asked for, :class:`~ticdc_emit.errors.SchemaError` for a wrong rate.
+        """Let the next change commit at the TSO ``at`` and the others follow, at ``rate`` a second. It need not be
+        paused. Raises ``ConfigError`` if ``at`` is not after all moments asked for, ``SchemaError`` for a wrong rate.
         """
         if at <= self._until:
             raise ConfigError(
@@ -167,9 +163,7 @@ class LiveTraffic:
     def changefeed(
         self, config: ChangefeedConfig, *, sink: Sink | None = None, on_report: tuple[ReportCallback, ...] = ()
     ) -> Changefeed:
-        """Return a changefeed of the tables, for :func:`send_live`, with ``redelivery`` and ``lag``; ``sink``: another
-        target. Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
-        """
+        """Return a changefeed for :func:`send_live`, with noise; ``ConfigError`` for one of another time zone."""
         settings = self.settings
         require_zone(config.time_zone, settings.time_zone)
         sink = sink or sink_for(config)

@@ -90,9 +90,9 @@ class _SparkResult(_TrafficResult[Changes]):
     _spark: SparkSession | None = field(default=None, kw_only=True, compare=False)
 
     def tables(self) -> dict[tuple[str, str], DataFrame]:
-        """Return the expected final tables of a consumer, by (schema, table), as typed DataFrames. They are computed
-        like the changes, not read from messages. Columns are those of the table's last version. Raises
-        :class:`~ticdc_emit.errors.ConfigError` for a stream without end.
+        """Return the expected final tables of a consumer, by (schema, table), as typed DataFrames of their last
+        versions. They are not read from messages. Raises :class:`~ticdc_emit.errors.ConfigError` for a stream without
+        end.
         """
         if self._plan is None or self._plan.rows is None or self._spark is None:
             raise ConfigError(

@@ -111,9 +111,7 @@ def _literal(node: Node) -> str | None:
 
 
 def source_tables(catalog: Catalog, wanted: set[Name] | None, refusals: Refusals) -> list[SourceTable]:
-    """Return the tables of ``catalog``, of ``wanted`` only, parents first. A foreign key to what does not exist or is
-    not ``wanted`` is left out and among the ``refusals``.
-    """
+    """Return the ``wanted`` tables, parents first; foreign keys to others are left out and among the ``refusals``."""
     states = [state for state in catalog.states() if not state.info.is_view]
     tables = {(each.info.schema, each.info.name): SourceTable(each) for each in states}
     tables = {name: table for name, table in tables.items() if wanted is None or name in wanted}

@@ -388,9 +388,7 @@ def _text_width(column: Column, prefix: int | None) -> int:
 
 
 def from_number(column: Column, number: Ints, width: int | None, person: Hashes, *, is_digit: bool = False) -> pa.Array:
-    """Return values that encode numbers from 0 on, one to one; ``is_digit``: the number is small. ``width``: the number
-    of characters or bytes of a text that encode it, if not all.
-    """
+    """Return values that encode numbers from 0 on, one to one, in ``width`` characters or bytes, by default in all."""
     kind = column.type
     if kind in INTEGER_TYPES:
         return pa.array((number + 1).astype(native_type(column).to_pandas_dtype()))

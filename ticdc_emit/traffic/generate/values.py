@@ -105,9 +105,8 @@ def realistic(
     is_operand: bool = False,
     options: ColumnOptions | None = None,
 ) -> pa.Array:
-    """Return the values; ``seed_of``: the other inputs of the hash. ``fixed``: the same for the row's life.
-    ``always_changes``: two neighbouring steps differ. ``is_operand``: a generated column is computed from it. A
-    nullable column is NULL in a tenth of its versions, unless it is fixed.
+    """Return the values. ``fixed``: the same for the row's life, else a nullable column is NULL in a tenth of its
+    versions. ``always_changes``: two neighbouring steps differ. ``is_operand``: a generated column is computed from it.
     """
     salt = salt_of(*seed_of, column.name)
     fixed = fixed or is_constant(column)

@@ -82,8 +82,8 @@ def slice_name(number: int) -> str:
 
 @dataclass(frozen=True)
 class PackTask:
-    """Packs the rows of one source, which are sorted by commit_ts within a task. ``width_ms``: of a slice; ``None``:
-    all are in one. ``lanes``: over which the packs of a slice are spread.
+    """Packs a source's rows, sorted by commit_ts. ``width_ms``: of a slice; ``lanes``: among which its packs are
+    spread.
     """
 
     source: str
@@ -168,8 +168,8 @@ class Bounds(NamedTuple):
 
 class CachedHistory:
     """The row changes of a history: as they come, or in Spark's cache (memory, then disk) after :meth:`cache`.
-    ``source``: one DataFrame in either public form, or the typed changes of each table by ``schema.name``. ``table``:
-    that of a single typed DataFrame. Raises :class:`MissingColumnError`.
+    ``source``: one DataFrame, or typed ones by ``schema.name``; ``table``: that of one typed DataFrame. Raises
+    ``MissingColumnError``.
     """
 
     def __init__(self, source: DataFrame | Mapping[str, DataFrame], plan: Plan, table: str | None = None) -> None:
@@ -186,9 +186,7 @@ class CachedHistory:
         self._ddl: list[DdlStatement] | None = None
 
     def cache(self, width_ms: int | None, *, fingerprint: bool) -> Bounds:
-        """Let Spark cache the rows as packs, in slices of this width (``None``: in one). Raises
-        :class:`InvalidValueError`. ``fingerprint``: whether to sum a hash of each row, in any order.
-        """
+        """Let Spark cache the rows, in slices of this width (``None``: one). Raises :class:`InvalidValueError`."""
         session = next(iter(self._frames.values())).sparkSession
         lanes = int(session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         packs = reduce(

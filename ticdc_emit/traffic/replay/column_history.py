@@ -146,9 +146,8 @@ def continued_ddl(
     known: ColumnRecord | None,
     begin_with: str = "versions",
 ) -> tuple[TableDdl, ColumnRecord | None]:
-    """Return what is known of a table with what came after that, and the record of both: ``known`` if no step has an
-    id. They are joined at the last known version or, if the table no longer has it, at its first one. A table that has
-    other keys now, or was rolled back, is described anew from the version with which it began.
+    """Return what is known of a table with what came after the last known version or, if it is gone, the first one; and
+    the record of both. A table that has other keys now, or was rolled back, is described anew from where it began.
     """
     joint = None if known is None else place_of(known, steps)
     since = steps if known is None or joint is None else restamped(steps, known)[joint:]
@@ -189,9 +188,7 @@ def place_of(known: ColumnRecord, versions: Sequence[TableVersion]) -> int | Non
 
 
 def restamped(versions: Sequence[TableVersion], known: ColumnRecord) -> list[TableVersion]:
-    """Return versions with the times that they have after the last one that is known. Where the clock of a writer went
-    back, a version comes right after an earlier one, also if that one is gone since.
-    """
+    """Return versions in order after the last one that is known, also where the clock of a writer went back."""
     place = place_of(known, versions)
     if place is None:
         return list(versions)
@@ -208,9 +205,7 @@ def schema_history(
     start: dt.datetime | int | None = None,
     end: dt.datetime | int | None = None,
 ) -> tuple[str, list[tuple[int, str]]]:
-    """Return the first CREATE TABLE of each table by its ``schema.name`` in TiDB, and the DDL of all in order; warn
-    once. ``keys``: default: those that the catalog of ``spark`` knows. ``start``, ``end``: the first and last version.
-    """
+    """Return the first CREATE TABLE of each table, and the DDL of all; warn once. ``keys``: default the catalog's."""
     texts: list[str] = []
     ddl: list[tuple[int, str]] = []
     for name, source in tables.items():

@@ -148,9 +148,9 @@ def versions_of(
 def backfilled(
     df: DataFrame, versions: Versions, at: Moment, *, unit: TimeUnit = "tso", zone: str = "UTC"
 ) -> DataFrame:
-    """Return the rows with the values of older rows in columns that a later version added or renamed. ``at``: each
-    row's time (a row at a DDL's own TSO is older). A column that ``df`` lacks is added if a later version gives old
-    rows a value. Raises :class:`SchemaError` for a default that only TiDB knows.
+    """Return the rows with the values of older rows in columns that a later version added or renamed, also columns that
+    ``df`` lacks. ``at``: each row's time (a row at a DDL's own TSO is older). Raises :class:`SchemaError` for a default
+    that only TiDB knows.
     """
     stamp = commit_ts_of(df, at, unit)
     for (_, before), (since, after) in pairwise(versions):

@@ -34,9 +34,7 @@ def tables_hash(plan: Plan, ddl: Sequence[DdlStatement]) -> str:
 
 @dataclass(frozen=True)
 class ReplayRecord:
-    """The record of a replay, kept from its first message on (the ``CommitHooks`` of a changefeed). ``cut``: how the
-    history is cut. ``first_batch``: of its first slice. ``is_saved``: an earlier run has saved it.
-    """
+    """The record of a replay, kept from its first message on: how the history is ``cut``, and its first batch id."""
 
     state_uri: Secret[str] | None
     cut: dict[str, Any]
@@ -45,9 +43,7 @@ class ReplayRecord:
 
     @classmethod
     def find(cls, state_uri: Secret[str] | None, cut: dict[str, Any], first_batch: int) -> ReplayRecord:
-        """Compare a history with that of an earlier run; nothing is written. ``first_batch``: that of a replay that
-        begins now. Raises :class:`StateError` if the history or its slices differ, or the storage fails.
-        """
+        """Compare a history with that of an earlier run, or begin at ``first_batch``. Raises :class:`StateError`."""
         known = None if state_uri is None else FsspecStateStore(state_uri.reveal()).read(_REPLAY)
         if known is None:
             return cls(state_uri, cut, first_batch, is_saved=state_uri is None)
@@ -75,9 +71,7 @@ class ReplayRecord:
 
 
 class ColumnRecord(NamedTuple):
-    """The columns of a table from ``first_version`` to ``version``. ``begin_with``: ``versions``, or ``rows`` of the
-    first one (``send_new_versions``). ``ddl``: (commit_ts, statement).
-    """
+    """A table's columns from ``first_version`` to ``version``. ``begin_with``: ``versions``, or its ``rows``."""
 
     begin_with: str
     first_version: int

@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SliceReport:
-    """One delivered slice. ``number`` of ``slices``, from 0; ``begin_ms``: its event time, ``None`` if it is all.
-    ``lag_seconds``: how long ago it was due, its own delivery included; ``None`` without a speed.
-    """
+    """One delivered slice, from 0. ``begin_ms``: its event time; ``lag_seconds``: how long ago it was due, if known."""
 
     number: int
     slices: int

@@ -71,9 +71,7 @@ class Slices:
 
 
 def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | None:
-    """Return the ms of commit time of a slice; ``None`` for the whole history in one. Raises :class:`ConfigError`.
-    ``width``: as timedelta or seconds; by default two seconds of wall time at ``speed``.
-    """
+    """Return a slice's ms of commit time, by default two seconds of wall time. Raises :class:`ConfigError`."""
     if width is None and speed is None:
         return None
     seconds = width.total_seconds() if isinstance(width, dt.timedelta) else width
@@ -103,9 +101,7 @@ _NAP_S = 0.2  # the longest time until a request to stop is noticed
 
 
 class Pace:
-    """A schedule that starts when the first slice is waited for, at that slice's event time. ``clock`` returns seconds
-    and never goes back, ``sleep`` waits that many. Raises :class:`ConfigError`.
-    """
+    """A schedule that starts at the first slice. ``clock`` returns seconds and never goes back, ``sleep`` waits."""
 
     def __init__(
         self,
@@ -122,9 +118,7 @@ class Pace:
         self._zero: float | None = None  # when the event time of offset 0 is due
 
     def wait(self, offset_ms: int, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Wait until the event time ``offset_ms`` is due; return ``False`` if ``stop`` returned true. The first call
-        does not wait: the schedule begins at its offset.
-        """
+        """Wait until an event time is due, the first call not at all; return ``False`` if ``stop`` returned true."""
         if self._speed is None:
             return not stop()
         ahead = offset_ms / 1000 / self._speed

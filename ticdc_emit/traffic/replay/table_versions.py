@@ -89,9 +89,8 @@ def version_id(given: Any, option: str) -> int:
 
 
 def versioned_table(spark: SparkSession, table: str, format: str | None = None) -> VersionedTable:
-    """Return a table by its name in a catalog of Spark, or by its path. ``format``: ``delta`` or ``iceberg``; default:
-    by the catalog, or by the files of a folder on this machine. Raises :class:`ConfigError`,
-    :class:`~ticdc_emit.errors.MissingDependencyError`.
+    """Return a table by its name in a catalog of Spark, or by its path; the format by the catalog or the files of a
+    folder here. Raises :class:`ConfigError`, :class:`~ticdc_emit.errors.MissingDependencyError`.
     """
     by_path = is_path(table)
     found = format or (format_of(table) if by_path else None) or _format_in_catalog(spark, table)

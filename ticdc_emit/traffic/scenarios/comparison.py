@@ -73,8 +73,7 @@ def _kind(value: Any) -> str:
 @dataclass(frozen=True, repr=False)
 class Difference:
     """``kind``: a row is ``missing``, ``extra`` (``actual`` times too often), or has another value in ``column``.
-    ``key``: the texts of the handle key; for a table without one, those of the row. A value is ``None`` for NULL; ``no
-    column`` is a column that only one side has.
+    ``key``: the texts of the handle key, else of the row. ``no column`` is a column that only one side has.
     """
 
     table: str
@@ -102,9 +101,7 @@ class Difference:
 def differences(
     expected: Tables, keys: Mapping[tuple[str, str], tuple[str, ...]], given: GivenTables
 ) -> list[Difference]:
-    """Compare tables. ``keys``: the columns of each table's handle key, ``()`` for one without. Raises
-    :class:`~ticdc_emit.errors.ConfigError` for arguments that are not tables of canonical text.
-    """
+    """Compare tables; ``keys``: of their handle keys. Raises :class:`~ticdc_emit.errors.ConfigError` for non-tables."""
     actual = rows_by_table(given)
     diffs: list[Difference] = []
     for name in sorted(expected.keys() | actual.keys()):

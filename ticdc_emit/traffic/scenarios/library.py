@@ -128,9 +128,7 @@ def scenario_for(
     topic: str | None = None,
     registry: SchemaRegistry | None = None,
 ) -> Scenario:
-    """Make a scenario in the protocol, the release and, by default, the topic of a changefeed. ``registry``: where
-    schemas are registered; by default the changefeed's. Raises the errors of :func:`scenario`.
-    """
+    """Make a scenario in the protocol, the release and, by default, the topic and registry of a changefeed."""
     url, registers = config.codec.schema_registry, config.codec.protocol.spec.registers_schemas
     own = registry_for(config) if registers and registry is None else None
     try:

@@ -67,9 +67,8 @@ def richest_parameters(feed: str, release: Release, partitions: int) -> dict[str
 
 
 class AnyKind:
-    """A named scenario. A subclass with a ``name`` is one, and nothing else has to know it. ``incident``: a real case.
-    ``breaks``: the assumption that it breaks. ``outcome``: the result of a correct consumer, which is the docstring of
-    the subclass. ``schema``: SQL of the tables before the first step.
+    """A named scenario, after an ``incident``, that ``breaks`` an assumption. A subclass with a ``name`` is one; its
+    docstring is the ``outcome`` of a correct consumer. ``schema``: SQL of the tables before the first step.
     """
 
     name: ClassVar[str] = ""
@@ -202,9 +201,8 @@ class AnyScenario:
         return self.history.schema
 
     def check(self, tables: GivenTables) -> list[Difference]:
-        """Compare a consumer's tables with the expected ones; rows in canonical text are a list, or the values of a
-        mapping. ``tables``: by (schema, table) or ``schema.table``. Raises :class:`~ticdc_emit.errors.ConfigError` for
-        anything else.
+        """Compare a consumer's tables with the expected ones, by (schema, table) or ``schema.table``: rows in canonical
+        text as a list or a mapping's values. Raises :class:`~ticdc_emit.errors.ConfigError`.
         """
         return differences(self.expected, self.keys, tables)
 
