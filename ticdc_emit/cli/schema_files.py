@@ -55,7 +55,6 @@ def in_tidb_sql(text: str, dialect: str | None, path: object = "") -> str:
 
 
 def sample_or_file(schema: str, dialect: str | None) -> str:
-    """Return the SQL of a sample, by its name, or of a file."""
     from ticdc_emit.traffic.sample_schemas import schema_text
 
     return in_tidb_sql(schema_text(schema), dialect, schema)

@@ -155,7 +155,6 @@ class _Feed:
 
     @property
     def changefeed(self) -> Path | dict[str, Any]:
-        """The changefeed file, or without one a topic for each table."""
         if self.options.config is not None:
             return self.options.config
         document = protocol_document(self.options.protocol or _PROTOCOL)

@@ -144,13 +144,11 @@ class RecordingSink:
 
     @property
     def targets(self) -> list[Target]:
-        """The topic-partitions that the changefeed uses, in order."""
         with self._lock:
             return [(topic, number) for topic, count in sorted(self._partitions.items()) for number in range(count)]
 
     @property
     def retained_bytes(self) -> int:
-        """The bytes of messages that are kept or wait."""
         return self._kept_bytes + self._held_bytes
 
     def sent(self) -> dict[Target, int]:
@@ -159,7 +157,6 @@ class RecordingSink:
             return dict(self._sent)
 
     def end(self, target: Target) -> int:
-        """Return the offset after the last message of a topic-partition."""
         with self._lock:
             return self._ends.ends.get(target, 0)
 
@@ -219,7 +216,6 @@ class RecordingSink:
             return sum(len(batch.keys) for batch in again)
 
     def hold(self, topic: str, partition: int) -> None:
-        """From now on, keep the messages of a topic-partition back."""
         with self._sending, self._lock:
             (target,) = self.chosen(topic, partition)
             self._held.setdefault(target, [])

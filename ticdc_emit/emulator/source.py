@@ -89,14 +89,12 @@ class Commits:
 
     @property
     def stamps(self) -> list[int]:
-        """The commit_ts of each transaction and statement, in order."""
         own = {commit_ts for commit_ts, _, _ in self.ddl}
         if self.rows is not None:
             own.update(pc.unique(self.rows.column("commit_ts")).to_pylist())
         return sorted(own)
 
     def between(self, start: int, end: int) -> Commits:
-        """Return what was committed after the TSO ``start``, up to ``end``."""
         if start <= self.start and end >= self.end:
             return self
         rows = self.rows

@@ -51,7 +51,6 @@ def require_free_port(port: int, option: str, host: str = LOOPBACK) -> None:
 
 
 def unusable_port(port: int, option: str, error: OSError) -> ConfigError:
-    """Return the error of a port that a server cannot listen on."""
     return ConfigError(
         f"port {port} cannot be used: {error.strerror or error}",
         remedy=f"Stop the program that uses it, or choose another port with {option}",

@@ -90,7 +90,6 @@ class RegistryStore:
             return number
 
     def lookup(self, subject: str, schema: str) -> Version:
-        """Return the version of the subject that has this schema text."""
         text = _checked_schema(schema)
         for known in self._versions(subject):
             if known.schema == text:
@@ -115,7 +114,6 @@ class RegistryStore:
             return [one for versions in self._subjects.values() for one in versions if one.id == number]
 
     def numbers(self, subject: str) -> list[int]:
-        """Return the numbers of a subject's versions."""
         return [version.version for version in self._versions(subject)]
 
     def version(self, subject: str, which: str) -> Version:

@@ -101,7 +101,6 @@ class KafkaGateway:
             raise
 
     def stop(self) -> None:
-        """Close all connections and free the ports."""
         if self._loop is None or self._thread is None:
             return
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()

@@ -85,7 +85,6 @@ class LiveTraffic:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The ``schema.name`` of each table that has changes."""
         return tuple(table.info.full_name for table in self._plan.tables)
 
     @property
@@ -103,7 +102,6 @@ class LiveTraffic:
 
     @property
     def is_paused(self) -> bool:
-        """Whether nothing is due until :meth:`resume`."""
         return self._paused
 
     def take(self, until: int, *, most: int = MOST_AT_ONCE) -> DueChanges:

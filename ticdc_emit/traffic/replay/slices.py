@@ -71,7 +71,7 @@ class Slices:
 
 
 def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | None:
-    """Return a slice's ms of commit time, by default two seconds of wall time. Raises :class:`ConfigError`."""
+    """Return a slice's ms of commit time, ``None`` for all of it; by default two seconds at ``speed``."""
     if width is None and speed is None:
         return None
     seconds = width.total_seconds() if isinstance(width, dt.timedelta) else width

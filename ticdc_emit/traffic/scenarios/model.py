@@ -139,7 +139,6 @@ class ScenarioKind(AnyKind):
     refusal: ClassVar[type[TicdcEmitError] | None] = None
 
     def history(self, chance: random.Random) -> History:
-        """Return the history of the steps."""
         return history_of(self.schema, self.steps(chance))
 
     def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
@@ -147,7 +146,6 @@ class ScenarioKind(AnyKind):
         return list(sent)
 
     def releases(self, protocol: str) -> tuple[str, ...]:
-        """Return the releases that have the scenario in a protocol."""
         names = parse_protocol_name(protocol)[0].releases
         return tuple(name for name in names if self.needs.get(protocol) not in RELEASES[name].options.unknown)
 
@@ -160,7 +158,6 @@ class FileScenarioKind(AnyKind):
 
     @property
     def releases(self) -> tuple[str, ...]:
-        """The releases that have the scenario."""
         return tuple(name for name, release in RELEASES.items() if self.needs(release.storage))
 
     def needs(self, switches: StorageSwitches) -> bool:
