@@ -1,7 +1,5 @@
-"""What every command prints: results to stdout (to stderr if ``stdout://`` gets the messages), progress to stderr.
-
-On a terminal there are colours, tables and a progress bar; elsewhere plain lines, one when a step ends. The rows of a
-progress bar are those that have been encoded so far; sending them follows.
+"""What every command prints: results to stdout (to stderr if ``stdout://`` gets the messages), progress to stderr, with
+colours, tables and a progress bar of encoded rows on a terminal, elsewhere as plain lines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The messages of commands that can run without any server: where they go, reading them back, and how they are shown.
-
-Such commands send at most one watermark per hundred rows: with TiCDC's one per second and partition, most messages that
-they show would be watermarks.
+Watermarks are at most one per hundred rows: at TiCDC's rate, most messages would be watermarks.
 """
 
 from __future__ import annotations

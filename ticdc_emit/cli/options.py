@@ -1,8 +1,7 @@
 """How a command is declared: a dataclass whose fields are its options, each with its help, panel, type and default.
 
-:func:`command` makes a command of typer, which ends with the exit code that ``run`` returns. Shared options are fields
-of the classes here. Fields are shown in the order of the classes: those of the command first. What a command does is
-imported when it runs, so that ``--help`` is quick.
+Shared options are fields of the classes here; those of the command are shown first. What a command does is imported
+when it runs, so that ``--help`` is quick.
 """
 
 from __future__ import annotations

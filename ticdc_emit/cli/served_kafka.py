@@ -1,8 +1,7 @@
 """Where ``ticdc-emit serve`` listens, and the Kafka that it starts there.
 
-A real broker takes a second to format its folder. That begins at once, while the modules of the command are imported;
-so this module imports little. The format touches nothing but a temporary folder, so whatever else is wrong with the
-command is still refused before a broker starts.
+A real broker takes a second to format its folder, a temporary one. That begins while the modules of the command are
+imported, so this module imports little; a wrong command is still refused before a broker starts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Where the work of a command runs: in this process, or on a local Spark with readable errors.
-
-The messages are the same. Spark takes about ten seconds of CPU time to start, and then uses all cores. A session that
-this process already has is used as it is.
+"""Where the work of a command runs: in this process, or on a local Spark with readable errors, which takes about ten
+seconds of CPU time to start. A session that this process already has is used as it is.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """How a command ends when Ctrl-C (SIGINT) or SIGTERM asks for it: one line on stderr, and no process is left running.
 
-The first signal unwinds the command by an exception, so files and sessions are closed; the second one kills the child
-processes and exits at once. So does the first one while modules are imported: an exception would be a traceback. A
-command that works piece by piece finishes its piece (:func:`stopped_by_interrupt`). This module imports only the
-standard library, because it must be ready before anything slow is imported.
+The first signal unwinds the command by an exception, or lets it finish its piece of work
+(:func:`stopped_by_interrupt`); the second one kills the child processes and exits at once. So does the first one while
+modules are imported, where an exception would be a traceback: this must be ready before anything slow, so it imports
+only the standard library.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""One call of an emulator at a time, and what is said to a call that cannot begin because another one runs.
-
-What only looks (state, messages sent so far, offsets) does not come here, so it answers at once. A call over HTTP has a
-:class:`Caller`, which may let a script end before its next statement.
+"""One call of an emulator at a time, and what is said to a call that cannot begin because another one runs. What only
+looks does not come here, so it answers at once. A script of a :class:`Caller` that has gone ends before its next
+statement.
 """
 
 from __future__ import annotations

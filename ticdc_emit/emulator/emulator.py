@@ -1,8 +1,7 @@
 """A running TiDB with TiCDC as an object: what a test does to it, and what its consumer should have in the end.
 
-Messages are acknowledged when a call returns. The emulator begins with the changefeed :data:`DEFAULT`; more can be made
-over the same source (``ticdc_api.py``). While nothing is committed, watermarks follow the clock every
-:data:`HEARTBEAT_S` seconds. Calls of several threads come one after the other (``call_lock.py``).
+Messages are acknowledged when a call returns; calls of several threads come one after the other. The emulator begins
+with the changefeed :data:`DEFAULT`. While nothing is committed, watermarks follow the clock.
 """
 
 from __future__ import annotations

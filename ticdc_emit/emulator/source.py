@@ -1,7 +1,5 @@
-"""The TiDB of an emulator: tables with their rows, a clock, and what was committed, for any number of changefeeds.
-
-Commits are kept as long as they fit into :data:`MOST_BYTES`; a changefeed cannot go back before that, as a TiDB's
-garbage collection forbids it. Only the clock is thread-safe: the emulator holds its lock.
+"""The TiDB of an emulator: tables with their rows, a clock, and what was committed, up to :data:`MOST_BYTES`, for any
+number of changefeeds. Only the clock is thread-safe: the emulator holds its lock.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""DDL statements that apply to the tables of a catalog.
-
-:meth:`ticdc_emit.traffic.History.tables` must know their effect on rows: new columns have a constant DEFAULT or none,
-MODIFY COLUMN goes to a wider type of the same kind, and every table keeps its handle key.
+"""DDL statements that apply to the tables of a catalog. Their effect on rows must be known without TiDB: new columns
+have a constant DEFAULT or none, MODIFY COLUMN goes to a wider type of the same kind, and every table keeps its handle
+key.
 """
 
 from __future__ import annotations

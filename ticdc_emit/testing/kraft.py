@@ -1,7 +1,5 @@
-"""Real Kafka brokers as child processes (KRaft mode), and their jars.
-
-In: a folder with ``pom.xml`` and ``{name}.lock.toml`` (coordinates and SHA-256 sums). Maven fetches the jars once to
-``~/.cache/ticdc-emit/jars``; they are used only if they match the lock file byte for byte.
+"""Real Kafka brokers as child processes (KRaft mode). Maven fetches their jars once to ``~/.cache/ticdc-emit/jars``;
+they are used only if they match ``{name}.lock.toml`` (coordinates and SHA-256 sums) byte for byte.
 """
 
 from __future__ import annotations

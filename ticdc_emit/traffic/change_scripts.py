@@ -1,7 +1,5 @@
-"""Histories as change scripts: SQL in, row changes and DDL out; a history in, SQL out that makes the same history.
-
-A history knows what SQL does not: the TSO of each commit, the order of changes inside a transaction, an update that
-changes nothing. It stands in comments, which ``database/session.py`` reads.
+"""Histories as change scripts of SQL, and back. What SQL does not know (the TSO of each commit, the order of changes
+inside a transaction, an update that changes nothing) stands in comments, which ``database/session.py`` reads.
 """
 
 from __future__ import annotations

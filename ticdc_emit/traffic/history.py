@@ -1,7 +1,5 @@
-"""A history: tables, the changes of their rows and columns, and the final tables.
-
-Out: TiCDC's messages or the files of its storage sink, an Arrow table, and the expected final tables of a consumer,
-which are folded from the rows and never from messages; for other languages, one line of JSON.
+"""A history: tables, the changes of their rows and columns, and the final tables, which are folded from the rows and
+never from messages.
 """
 
 from __future__ import annotations

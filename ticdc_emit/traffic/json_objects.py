@@ -1,7 +1,5 @@
-"""Objects of the library as one line of JSON (:func:`json_line`), for programs in other languages, and back.
-
-:class:`Members` are read with their types; an error names the place, such as ``rows[3].op``. Each object has a
-``version``, so that a later form of it is refused and never misread.
+"""Objects of the library as one line of JSON, for programs in other languages, and back; errors name the place. Each
+object has a ``version``, so that a later form of it is refused and never misread.
 """
 
 from __future__ import annotations

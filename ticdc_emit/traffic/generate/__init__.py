@@ -1,7 +1,5 @@
 """Traffic from table schemas alone: a seeded, endless life of inserts, updates and deletes, and the DDL between them.
-
-In: SQL text (or a file, or a sample's name) and settings. Spark's workers make :class:`Traffic` and
-:class:`TrafficStream`, this process :class:`ArrowTraffic`.
+Spark's workers make :class:`Traffic` and :class:`TrafficStream`, this process :class:`ArrowTraffic`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Arrays of generated values: hashes, numbers drawn from them, and numbers as text, bytes, decimals and moments.
-
-The same on every machine: integers of 64 bits, and floats only where IEEE 754 leaves no choice. Rule source:
-``splitmix64`` (Steele, Lea, Flood 2014) for the hash.
+"""Arrays of generated values, the same on every machine: integers of 64 bits, and floats only where IEEE 754 leaves no
+choice. Rule source: ``splitmix64`` (Steele, Lea, Flood 2014) for the hash.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""The plan of a script's tables, and the changes of a plan as Arrow record batches.
-
-A change is a function of the plan and its number, so it does not matter where, when and beside which others it is made:
-in this process, by Spark's workers, or in a stream.
+"""The plan of a script's tables, and its changes as Arrow record batches. A change is a function of the plan and its
+number: it does not matter where, when and beside which others it is made.
 """
 
 from __future__ import annotations

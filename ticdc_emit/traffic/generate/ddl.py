@@ -1,8 +1,7 @@
 """Schema changes at a rate: the statements of a history, their times, and the columns that they add to rows.
 
 Each table in turn gets a column with a default and an index on it, renames the column, drops the index and drops the
-column; then the next kind of column follows. After the last one, the first comes again under its old names, so rows do
-not grow with the traffic.
+column. The kinds of columns come again under their old names, so rows do not grow with the traffic.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""At-least-once delivery as it is on bad days: messages that come again, and tables that others overtake.
-
-Chance is a hash of the seed and the message, so the same messages meet the same fate in any batch, task and process.
-Both end with their batch: nothing of an earlier one comes again, and nothing waits for the next one.
+"""At-least-once delivery as it is on bad days: messages that come again, and tables that others overtake, within a
+batch. Chance is a hash of the seed and the message, so the same messages meet the same fate in any batch, task and
+process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""What came into a Delta or Iceberg table since the last call, sent: a table is tailed without a stream.
-
-Iceberg's streaming read has appended rows only, and Delta's ends where columns change; the change feeds of a batch read
-(``table_versions``) have neither limit.
+"""What came into a Delta or Iceberg table since the last call, sent, by the change feeds of a batch read: Iceberg's
+streaming read has appended rows only, and Delta's ends where columns change.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""What a ``state_uri`` knows of a history, besides the records of its batches (``pipeline.state``).
-
-A changefeed saves a :class:`ReplayRecord` before its first message: a run that continues compares its history with it,
-and refuses another one. A :class:`ColumnRecord` is for versions that the table no longer keeps.
+"""What a ``state_uri`` knows of a history, besides the records of its batches (``pipeline.state``): how a replay cuts
+it, so that another history is refused, and the columns of versions that a table no longer keeps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Event time cut into slices, each of which is one batch of a replayed changefeed, and the pace at which they are sent.
-
-Slices have the same width in commit time at any speed and begin at whole multiples of it (UTC). Empty ones count: slice
-``n`` is batch ``n``, also after a restart.
+"""Event time cut into slices, each of which is one batch of a replayed changefeed, and their pace. Slices begin at
+whole multiples of their width (UTC). Empty ones count: slice ``n`` is batch ``n``, also after a restart.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Sources of histories: files and tables that Spark reads, with readable errors.
-
-CSV and JSON are read as text, digit for digit, because inferred types would turn ``12345678901234567.89`` into a
-double. Delta, Iceberg and JDBC drivers are packages of the Spark session; errors name missing ones.
+"""Sources of histories: files and tables that Spark reads, with readable errors. CSV and JSON are read as text, because
+inferred types would turn ``12345678901234567.89`` into a double.
 """
 
 from __future__ import annotations

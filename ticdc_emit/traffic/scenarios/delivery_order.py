@@ -1,7 +1,5 @@
-"""Orders in which messages legally arrive: repeated, mixed between partitions, late; with new offsets.
-
-Delivery is at least once: first deliveries are in the producer's order, and after a restart everything after some
-checkpoint may come again.
+"""Orders in which messages legally arrive: repeated, mixed between partitions, late; with new offsets. Delivery is at
+least once: after a restart everything after some checkpoint may come again.
 """
 
 from __future__ import annotations
