@@ -1,7 +1,7 @@
 """What a changefeed needs of a micro-batch: its DDL, its tables, and a way to run tasks over its rows.
 
-An engine brings one implementation (``spark.batch``: a DataFrame). The results of a batch must not depend on its
-partitioning, because a batch that is replayed after a restart must give the same results.
+An engine brings one implementation (``spark.batch``). Results must not depend on partitioning, for a batch that is
+replayed after a restart must give the same ones.
 """
 
 from __future__ import annotations
@@ -29,25 +29,18 @@ class Batch(Protocol):
     def ddl_rows(self, database: str, *, names_tables: bool = False) -> Sequence[DdlStatement]:
         """Return the batch's DDL in an order that no partitioning changes; ``database``: of those that name none.
 
-        ``names_tables``: whether :meth:`tables` will be asked for; an engine to which each question is a job may find
-        them out in the same one. Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a
-        value.
+        ``names_tables``: whether :meth:`tables` will be asked for, which may take the same job. Raises
+        :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value.
         """
 
     def check(self, plan: Plan) -> None:
-        """Check what can be checked without a pass over the rows: which columns there are, and of which types.
-
-        Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`. Nothing outside is touched before.
-        """
+        """Check what needs no pass over the rows: columns and their types. Nothing outside is touched before."""
 
     def tables(self, plan: Plan) -> Sequence[tuple[str, str]]:
         """Return the tables that the batch's rows belong to, in order."""
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> Mapping[Target, TaskResult]:
-        """Run the first task over the rows, with the table of the rows, and the second over all its chunks.
-
-        No task delivers before every row is encoded. Raises the error of either.
-        """
+        """Run the first task over the rows, and the second over all its chunks once every row is encoded."""
 
 
 class CommitHooks(Protocol):
@@ -117,10 +110,7 @@ class EncodedBatch:
         return read_results(deliver(iter(self.chunks)))
 
     def begin_in(self, state: BatchState) -> BatchState:
-        """Return the state in which the batch begins, if it is that of the encoding.
-
-        Raises :class:`StateError` if the changefeed went on meanwhile.
-        """
+        """Return the batch's first state; raises :class:`StateError` if the changefeed went on since the encoding."""
         if replace(state, build_ts=self.state.build_ts, run=self.state.run) != self.state:
             raise StateError(
                 "another batch was sent while the rows were encoded",

@@ -1,7 +1,6 @@
 """The direct path: a batch of Arrow rows in this process.
 
-In: record batches or tables in the typed or generic form. Few rows go from their sorter to their place among control
-messages as they are; more, as chunks, in bounded memory. Spark takes the same steps in its workers (``spark.batch``).
+Few rows go from their sorter to their place among control messages as they are; more, as chunks, in bounded memory.
 """
 
 from __future__ import annotations
@@ -40,14 +39,12 @@ _GREATEST_LIMIT = 1024 * 1024 * 1024  # what is sorted at once must stay below t
 
 
 class ArrowBatch:
-    """``batches``: an iterable of record batches with one schema, which can be iterated more than once; or a table:
-    Arrow's, a pandas or polars DataFrame, or anything else with Arrow's C interface (``changes.arrow_input``). Or a
-    mapping of these, each in the typed form, by the ``schema.name`` of their tables.
+    """``batches``: an iterable of record batches with one schema, which can be iterated more than once; a table (Arrow,
+    pandas, polars, or anything with Arrow's C interface); or a mapping of these by the ``schema.name`` of their tables.
 
-    ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables. ``ddl``: the DDL
-    among the rows, as :class:`~ticdc_emit.pipeline.run.Changefeed` takes it, beside the rows with ``op = 'ddl'``.
-    ``memory_limit``: bytes of compressed messages that are held at once; more go to temporary files. The memory used is
-    a small multiple of it.
+    ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables. ``ddl``: as
+    :class:`~ticdc_emit.pipeline.run.Changefeed` takes it, beside the rows with ``op = 'ddl'``. ``memory_limit``: bytes
+    of compressed messages that are held at once; more go to temporary files. Memory is a small multiple of it.
     """
 
     def __init__(
@@ -89,10 +86,7 @@ class ArrowBatch:
         return sorted({table for part in self._parts for table in part.tables(plan)})
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
-        """Run both tasks here: nothing is sent before every row of the batch is encoded.
-
-        Few rows of one part are held as they are; others, as chunks, are merged in bounded memory.
-        """
+        """Run both tasks here: nothing is sent before every row of the batch is encoded."""
         if len(self._parts) == 1 and self._parts[0].size < min(_HELD_BYTES, self._limit):
             (part,) = self._parts
             return deliver.here(replace(encode, table=part.table_of(encode.plan)).held(part.rows()))

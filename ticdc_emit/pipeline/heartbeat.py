@@ -1,9 +1,7 @@
 """The heartbeat: what is due by the wall clock while no rows come, sent between a changefeed's batches.
 
-:class:`PeriodicTask` calls back at an interval, after the first batch until it is stopped, and never during a batch;
-what a call raises is raised again by the next batch. :func:`send_heartbeat` sends a watermark, DDL and BOOTSTRAPs. An
-object that is pickled (``foreachBatch`` over Spark Connect) has no thread: the first batch of the process that gets it
-starts one. A stream with rows that it has not read yet is not idle, so calls wait until its source has no more.
+An object that is pickled (``foreachBatch`` over Spark Connect) has no thread: the first batch of the process that gets
+it starts one. A stream with rows that it has not read yet is not idle, so calls wait until its source has no more.
 """
 
 from __future__ import annotations
@@ -45,9 +43,7 @@ class PeriodicTask:
 
     @contextmanager
     def batch(self, is_idle: Callable[[], bool] | None = None) -> Iterator[None]:
-        """Keep calls out of the block; after it they continue, each once ``is_idle`` is true. Raises what the last call
-        did.
-        """
+        """Keep calls out of the block; each later one waits for ``is_idle``. Raises what the last call did."""
         with self._busy:
             self._is_idle = is_idle
             failure, self._failure = self._failure, None

@@ -1,9 +1,7 @@
 """How a changefeed runs, whatever its engine: options that a run takes beside TiCDC's own configuration.
 
-A run option is a field of :class:`RunOptions`: its name, type, default, if ``format("ticdc")`` has it too its
-:class:`TextForm`, and if commands have it too its line of help. The data source and the command line read them there.
-``spark.TicdcSink`` has the options as keyword arguments and explains them. ``--help`` loads this module, so it imports
-no encoder.
+Each field of :class:`RunOptions` has its name, type, default, :class:`TextForm` for ``format("ticdc")``, and line of
+help for commands. ``--help`` loads this module, so it imports no encoder.
 """
 
 from __future__ import annotations
@@ -51,10 +49,7 @@ def _as(form: TextForm, help_: str = "") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a changefeed runs; ``spark.TicdcSink`` explains each option.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value, and for seconds that are negative or infinite.
-    """
+    """How a changefeed runs; ``spark.TicdcSink`` explains each option. Raises ``ConfigError``."""
 
     clock: Literal["commit", "wall"] | int = field(default="commit", metadata=_as(_CLOCK))
     watermark_interval: float | None = field(

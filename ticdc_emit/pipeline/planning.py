@@ -1,10 +1,8 @@
 """PLAN on the driver: from the changefeed, the base schema and the DDL so far to a plan and its control messages.
 
-An outline is a plan that asks nobody anything: enough to check schemas, options, columns and values. Each topic's
-partition count and size limit is asked of the sink once, when the first batch is about to be sent that has a table or
-DDL which goes there, and again after a batch that could not be delivered. Schemas are registered here, too, before the
-first message of a batch that needs them. What is made is kept for the DDL history that it was made for, which changes
-only when a batch brings new DDL.
+An outline is a plan that asks nobody anything: enough to check schemas, options, columns and values. A topic's
+partition count and size limit is asked of the sink once, before the first batch that goes there, and again after a
+batch that could not be delivered. Plans are kept for the DDL history that they were made for.
 """
 
 from __future__ import annotations
@@ -37,10 +35,7 @@ _MADE_UP_PARTITIONS = 32  # of a topic that is not asked: so many tasks can chec
 
 @dataclass
 class _Applied:
-    """The catalog after some DDL (in order), what the changefeed replicates of it, and the events that it sends.
-
-    ``filtered``: commit_ts of each event that is not sent, and the rule that kept it back.
-    """
+    """The catalog after some DDL, and what of it is replicated and sent; ``filtered``: commit_ts and rule of others."""
 
     ddl: tuple[DdlStatement, ...]
     catalog: Catalog
@@ -60,9 +55,8 @@ class _Outline(NamedTuple):
 class BatchPlan:
     """What follows from the state in which a batch begins, before the sink is asked for anything.
 
-    ``outline``: the plan, whose partition counts are made up. ``schedule``: the control messages that the batch may
-    have to send. ``rules``: what these depend on beside, if they depend on rows. ``registers``: whether a table needs
-    schemas in a registry, so that the batch will be asked for its tables.
+    ``outline``: the plan, whose partition counts are made up. ``registers``: whether a table needs schemas in a
+    registry, so that the batch will be asked for its tables.
     """
 
     state: BatchState
@@ -80,10 +74,7 @@ class BatchPlan:
 
 @dataclass
 class Planner:
-    """Makes plans for batch states.
-
-    ``catalog``: the tables before the first DDL. ``interval_ms``, ``lateness``: as ``ControlSchedule`` has them.
-    """
+    """Makes plans for batch states; ``catalog``: the tables before the first DDL."""
 
     config: ChangefeedConfig
     sink: Sink
@@ -105,8 +96,7 @@ class Planner:
         """Return what is known of a batch without the sink.
 
         The schedule depends on rows with the Simple protocol, and while the first watermarks are to follow the first
-        row. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps that does not fit the table
-        history, and what wrong DDL and tables raise.
+        row.
         """
         if self._newest is not None and self._newest.state == state:  # asked again in the same batch
             return self._newest
@@ -134,11 +124,7 @@ class Planner:
         return self._plan(batch.state.ddl).at(batch.state.build_ts)
 
     def registered(self, batch: BatchPlan, rows: Batch) -> Plan:
-        """Return the plan of a batch with every schema registered that its rows may need.
-
-        Raises the :class:`~ticdc_emit.errors.RegistryError` family, and
-        :class:`~ticdc_emit.errors.UnknownTableError` before the sink is asked for topics.
-        """
+        """Return the plan of a batch with every schema registered that its rows may need."""
         needed = [batch.outline.table(*key) for key in rows.tables(batch.outline)] if batch.registers else []
         plan = self._plan(batch.state.ddl)
         for table in needed:
@@ -200,10 +186,7 @@ class Planner:
 
     @contextmanager
     def ask_again_after_failure(self) -> Iterator[None]:
-        """If the block fails to deliver, ask the sink again before the next batch: for topics, and for their limit.
-
-        A topic may be gone, or take less than before. An engine's own error hides which error a worker had.
-        """
+        """If the block fails, ask the sink again before the next batch: a topic may be gone, or take less."""
         try:
             yield
         except Exception as error:

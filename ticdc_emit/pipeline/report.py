@@ -1,8 +1,6 @@
 """What a batch did, and what a whole run did: counts of rows and messages, what was late, how far the watermark came.
 
-In: what workers and the driver counted of a batch. Out: reports for programs (attributes, :meth:`to_dict`, JSON)
-that hold names of topics and numbers only; and what people look at: lines, a table of rich.
-``observe`` makes log lines and Prometheus metrics of them.
+Reports hold names of topics and numbers only; ``observe`` makes log lines and Prometheus metrics of them.
 """
 
 from __future__ import annotations
@@ -35,15 +33,14 @@ _SHOWN = (
 class _Work:
     """What reports of any span have in common.
 
-    ``rows``: row changes that became messages (an update that was split counts as two), ``late_rows``: dropped ones,
-    ``skipped``: how many bad rows of each ``schema.name`` were skipped (an update counts as one). ``filtered``: how
-    many rows each rule of ``[filter]`` left out (``rules``, ``event-filters[0].ignore-event`` ...); ``filtered_ddl``:
-    how many DDL events, each once its commit_ts was reached. ``discarded``: how many rows of each ``schema.name`` a
-    storage sink has discarded, as TiCDC's does (docs/storage.md); they are not among ``rows``.
-    ``delivery``: what was acknowledged, payload bytes per topic-partition. ``ddl_events``: schema changes, each however
-    many messages announce it. ``claims``: messages stored in the claim-check storage. ``seconds``: spent on batches.
-    ``watermark``: the last one sent, ``max_commit_ts``: the greatest of rows and DDL, both TSO, ``None`` without any.
-    ``finished_ms``: the wall clock at the end. ``live``: whether messages carry the wall clock (``clock="wall"``).
+    ``rows``: row changes that became messages (a split update counts as two); ``late_rows``: dropped ones; ``skipped``:
+    bad rows of each ``schema.name`` (an update counts as one). ``filtered``: rows left out by each rule of ``[filter]``
+    (``rules``, ``event-filters[0].ignore-event`` ...); ``filtered_ddl``: DDL events, each once its commit_ts was
+    reached. ``discarded``: rows of each ``schema.name`` that a storage sink has discarded (docs/storage.md); they are
+    not among ``rows``. ``delivery``: what was acknowledged. ``ddl_events``: however many messages announce each.
+    ``claims``: messages in the claim-check storage. ``seconds``: spent on batches. ``watermark``: the last one sent,
+    ``max_commit_ts``: the greatest of rows and DDL, both TSO or ``None``. ``finished_ms``: the wall clock. ``live``:
+    whether messages carry the wall clock.
     """
 
     rows: int = 0
@@ -211,10 +208,7 @@ ReportCallback: TypeAlias = Callable[[RunReport], object]
 
 
 def callbacks_of(option: str, given: Any) -> tuple[Callable[[Any], object], ...]:
-    """Return the functions of an argument that takes one or several.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for anything else.
-    """
+    """Return the functions of an argument that takes one or several; ``ConfigError`` for anything else."""
     is_one = callable(given) or isinstance(given, str) or not isinstance(given, Iterable)
     callbacks = (given,) if is_one else tuple(given)
     for each in callbacks:

@@ -1,8 +1,7 @@
 """A changefeed: batches of rows in, messages, reports and records of state out, on any engine.
 
-In: the config, the sink, the tables, and batches that are run one after the other (``pipeline.batch``). Out: what each
-batch sent, as a report. What touches the world comes in this order: topics and subjects, the record that a batch was
-begun, messages, the record that it is done. A batch that failed in between is run again in the state that it had.
+What touches the world comes in this order: topics and subjects, the record that a batch was begun, messages, the record
+that it is done. A batch that failed in between is run again in the state that it had.
 """
 
 from __future__ import annotations
@@ -57,8 +56,7 @@ class Changefeed:
     """Runs batches one after the other. Holds no connection between them.
 
     ``schema``: SQL text of the tables before the first row, or a catalog (copied); empty if later DDL makes them.
-    ``table``: the table of rows that do not name one. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts,
-    statement, schema). ``on_report``: called with each batch's report.
+    ``table``: of rows that name none. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema).
     """
 
     def __init__(
@@ -126,10 +124,7 @@ class Changefeed:
 
     @property
     def outline(self) -> Plan:
-        """The tables, with every version that the schema and the DDL given at the beginning define.
-
-        Makes no request, so partition counts are assumptions.
-        """
+        """The tables, with every version that the schema and the first DDL define; partition counts are assumptions."""
         return self._planner.of(BatchState(-1, ddl=self._ddl)).outline
 
     def outline_of(self, batch_id: int) -> Plan:
@@ -144,9 +139,7 @@ class Changefeed:
         return newest.batch_id + 1 if newest.done else newest.batch_id
 
     def complete_before(self, batch_id: int) -> int:
-        """Return the TSO up to which the batches before this one have all rows: the greatest commit_ts of a row, or the
-        ``until`` of a batch if that is later; -1 without any. A batch that is run again has the same before it.
-        """
+        """Return the TSO up to which earlier batches have all rows: the greatest commit_ts or ``until``, or -1."""
         return self._state_of((), batch_id).max_commit_ts
 
     def run(
@@ -162,13 +155,12 @@ class Changefeed:
     ) -> RunReport:
         """Send one batch. With ``final``, also send DDL and the watermark after its last row.
 
-        ``until``: a TSO up to which no later batch will have rows, if known. DDL and the watermark are sent up to it,
-        even if the batch has no rows. ``watermark``: whether the batch ends with a watermark; without, a later one
-        covers its rows, as when batches come more often than watermarks. ``hooks``: called before messages are sent;
-        with them, a batch that was refused before its first message leaves no record. ``is_idle``: whether what the
-        batches come from has no more to read by now; the heartbeat waits until then. Raises the family of
-        :class:`~ticdc_emit.errors.TicdcEmitError`, and errors of the heartbeat since the last batch. A batch that
-        failed may be run again.
+        ``until``: a TSO up to which no later batch will have rows: DDL and the watermark are sent up to it.
+        ``watermark``: whether the batch ends with one; without, a later one covers its rows. ``hooks``: called before
+        messages are sent; with them, a batch refused before its first message leaves no record. ``is_idle``: whether
+        there is nothing more to read; the heartbeat waits until then. Raises
+        :class:`~ticdc_emit.errors.TicdcEmitError`, also of the heartbeat since the last batch. A batch that failed may
+        be run again.
         """
         if not 0 <= batch_id <= GREATEST:
             raise ConfigError(
@@ -226,10 +218,7 @@ class Changefeed:
     def _send_rows(
         self, batch: Batch, planned: BatchPlan, plan: Plan, hooks: CommitHooks | None
     ) -> Mapping[Target, TaskResult]:
-        """Record that the batch is begun and send its rows; return what the tasks report.
-
-        A batch that is sent again is checked first, so that nothing goes out of rows that are others than before.
-        """
+        """Record that the batch is begun and send its rows; one that is sent again is checked for other rows first."""
         state, schedule, rules = planned.state, planned.schedule, planned.rules
         encode = self._encode_task(plan, schedule.late_until, rules)
         path, skipped = self._options.bad_rows_path, None
@@ -294,8 +283,8 @@ class Changefeed:
     ) -> tuple[RunReport, int]:
         """Send what comes after the rows; return the report and the TSO up to which DDL is sent.
 
-        ``top``: the batch's greatest commit_ts, -1 for a batch without rows. ``limit``: the TSO of its ``watermark``.
-        ``started``: when it began, by ``time.monotonic``.
+        ``top``: the batch's greatest commit_ts, or -1. ``limit``: the TSO of its ``watermark``. ``started``:
+        ``time.monotonic``.
         """
         state = planned.state
         counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
@@ -329,11 +318,9 @@ class Changefeed:
         return report, sent_until
 
     def finish(self) -> RunReport | None:
-        """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
+        """Send DDL after the last row, and the last watermark; ``None`` if nothing was sent. Ends the heartbeat.
 
-        The report has the id of the last batch in the state store. More batches may follow. Raises
-        :class:`~ticdc_emit.errors.StateError` if that batch was begun and not finished, because its rows are still to
-        come. Ends the heartbeat.
+        More batches may follow. Raises :class:`~ticdc_emit.errors.StateError` if the last batch was not finished.
         """
         self._heartbeat.stop()
         newest = self._store.newest()
@@ -367,8 +354,7 @@ class Changefeed:
     def beat(self) -> RunReport | None:
         """Send what is due by the wall clock while no rows come: a watermark, DDL and BOOTSTRAPs.
 
-        Returns ``None`` while a batch runs, before the first batch, and after one that was not finished. ``heartbeat``
-        calls it.
+        Returns ``None`` while a batch runs, before the first one, and after one that was not finished.
         """
         with self._heartbeat.between_batches() as is_free:
             if not is_free:
@@ -394,10 +380,7 @@ class Changefeed:
         return sum_of_digests(*(result.digest for result in results.values())).hex()
 
     def message_tasks(self, batch: Batch) -> tuple[EncodeTask, DeliverTask]:
-        """Return the tasks that make the messages of a batch's rows, for a caller that delivers them itself.
-
-        Does not use the per-batch state, so no row is late. There is no report, so no bad row is skipped.
-        """
+        """Return tasks that make a batch's messages for a caller that delivers them; no row is late or skipped."""
         ddl = [*self._ddl, *batch.ddl_rows(self._database)]
         state = BatchState(-1, self._options.now()).with_ddl(ddl)
         planned = self._planner.of(state)
@@ -407,10 +390,7 @@ class Changefeed:
         return encode, DeliverTask(plan, ControlSchedule(), None, self._claims)
 
     def rehearse(self, batch: Batch) -> None:
-        """Do with a batch what :meth:`run` does, but send nothing and write no state; no row is late.
-
-        Creates topics and registers schemas. Every process that will send connects to the sink, this one too.
-        """
+        """Do what :meth:`run` does, topics and schemas too, but send nothing and write no state; no row is late."""
         with self._planner.ask_again_after_failure():
             encode, deliver = self.message_tasks(batch)
             encode = replace(encode, bad_rows=self._options.bad_rows)
@@ -418,10 +398,9 @@ class Changefeed:
             self.sink.open(deliver.plan.large.max_message_bytes).close()
 
     def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
-        """Return what encodes a batch's rows before :meth:`run`, of one ``table`` or in the generic form.
+        """Return what encodes a batch's rows, not DDL, before :meth:`run`, of one ``table`` or in the generic form.
 
-        ``None`` if PLAN must see the rows first, to know which tables generic rows name. Rows of DDL cannot be encoded
-        this way. Writes no state. Creates topics and registers schemas.
+        ``None`` if PLAN must see the rows first. Writes no state. Creates topics and registers schemas.
         """
         state = self._state_of((), batch_id)
         planned = self._planner.of(state)

@@ -1,8 +1,7 @@
 """The record of a batch: the state in which it begins, and how far it came; and the same as JSON.
 
-In: the record before it, DDL, and at the end what was sent. Out: :class:`BatchState`, with which a batch that failed is
-run again as it was, and a replay that is another batch is refused. The JSON is what a store keeps (:func:`text_of`),
-with a checksum: what others have written or changed is refused where it is read (:func:`record_of`).
+With it a batch that failed is run again as it was, and a replay that is another batch is refused. The JSON has a
+checksum: what others have written or changed is refused where it is read (:func:`record_of`).
 """
 
 from __future__ import annotations
@@ -28,16 +27,13 @@ _OTHER_SOURCE = "The source does not replay deterministically: check the query, 
 
 @dataclass(frozen=True)
 class BatchState:
-    """``build_ts`` is the wall clock in ms (None: commit times); ``watermark``, ``sent_until`` are TSO before the
-    batch.
+    """``build_ts``: the wall clock in ms (None: commit times); ``watermark``, ``sent_until``: TSO before the batch.
 
-    ``max_commit_ts`` is the TSO up to which all rows were before the batch, -1 without one: the greatest of any row, or
-    a later one that is known to have none up to it. It is what the last watermark covers. ``ddl`` is every DDL up to
-    and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the batch
-    (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion. ``rows`` and ``digest`` say what the
-    batch's rows are (``pipeline.deliver.deliver_task``), once that is known: after the check of a whole batch, at the
-    latest on completion; ``digest`` is None in a store that has none. ``run`` is the name of the run that began with an
-    empty store (``pipeline.encode.bad_rows``).
+    ``max_commit_ts``: the TSO up to which all rows were before the batch, or -1; the last watermark covers it. ``ddl``:
+    all up to and with the batch, in commit order. ``bootstraps``: the schedule before the batch. ``end_*`` are set on
+    completion. ``rows`` and ``digest``: of the batch's rows, after the check of a whole batch, at the latest on
+    completion; ``digest`` is None in a store that has none. ``run``: the name of the run that began with an empty
+    store.
     """
 
     batch_id: int
@@ -66,10 +62,7 @@ class BatchState:
         bootstraps: dict[str, Any] | None = None,
         digest: str | None = None,
     ) -> BatchState:
-        """Return the record of the finished batch. What was sent already stays sent: a replay moves no end back.
-
-        Raises :class:`StateError` as :meth:`refuse_other_rows` does.
-        """
+        """Return the finished batch's record. A replay moves no end back. Raises ``StateError`` for other rows."""
         self.refuse_other_rows(rows, digest)
         reached = [ts for ts in (watermark, self.end_watermark) if ts is not None]
         return replace(
@@ -174,10 +167,7 @@ def file_name(batch_id: int) -> str:
 
 
 def batch_id_of(name: str) -> int | None:
-    """Return whose record a file holds, ``None`` for another kind of file.
-
-    Raises :class:`StateError` for a name like that of a record, but of no batch.
-    """
+    """Return whose record a file holds, ``None`` for another file. Raises ``StateError`` for a record of no batch."""
     if not (name.startswith("batch-") and name.endswith(".json")):
         return None
     match = _NAME.fullmatch(name)
@@ -220,10 +210,7 @@ def object_of(content: bytes, name: str) -> dict[str, Any]:
 
 
 def record_of(content: bytes, batch_id: int, history: Callable[[Places], tuple[DdlStatement, ...]]) -> BatchState:
-    """Return the record that a batch's file holds; :class:`StateError` if it is not that batch's as it was written.
-
-    ``history``: returns the DDL at some places.
-    """
+    """Return the record in a file; ``StateError`` if it is not as written. ``history``: returns the DDL at places."""
     name = file_name(batch_id)
     record = object_of(content, name)
     places = record.pop(_PLACES, None)

@@ -1,8 +1,7 @@
 """Where the records of batches are kept: in this process, or in a folder that fsspec knows (``state_uri``).
 
-In: records of ``pipeline.state``. Out: the same, in later runs too. The DDL of a changefeed is kept once
-(:class:`DdlHistory`): the record of a batch only says where its DDL is. One object at a time writes to a folder: the
-last that has put its token into ``writer.json``; all others are refused at their next record.
+DDL is kept once (:class:`DdlHistory`): a record only says where its DDL is. One object at a time writes to a folder:
+the last that has put its token into ``writer.json``; all others are refused at their next record.
 """
 
 from __future__ import annotations
@@ -72,10 +71,8 @@ class MemoryStateStore:
 class FsspecStateStore:
     """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...).
 
-    Their DDL is in files of its own (:class:`DdlHistory`).
-
-    The storage is asked for nothing before it is first read, and the folder is made when the store is first claimed.
-    Whatever the storage raises becomes a :class:`~ticdc_emit.errors.StateError`, for its own text may hold a login.
+    It asks for nothing before it is read, and the folder is made when it is claimed. Failures become
+    :class:`~ticdc_emit.errors.StateError`, for the storage's own text may hold a login.
     """
 
     def __init__(self, uri: str) -> None:
@@ -92,10 +89,7 @@ class FsspecStateStore:
         return {**self.__dict__, "_token": None}  # a copy is another writer
 
     def claim(self) -> bool:
-        """Make this object the store's only writer, or check that it still is; return whether it was not before.
-
-        Raises :class:`~ticdc_emit.errors.StateError` if another one has become it meanwhile.
-        """
+        """Make this the store's only writer; return whether it was not before. Raises ``StateError`` if another is."""
         if self._token is not None:
             self._refuse_other_writer()
             return False
@@ -157,10 +151,7 @@ class FsspecStateStore:
         return record_of(content, batch_id, self._history.ddl)
 
     def latest_before(self, batch_id: int) -> BatchState | None:
-        """Return the last completed record before a batch that has none of its own.
-
-        Raises :class:`~ticdc_emit.errors.StateError` if a later batch has a record.
-        """
+        """Return the last completed record before a batch without one; ``StateError`` if a later batch has one."""
         ids = self._ids()
         _refuse_earlier(batch_id, ids)
         for known in sorted((known for known in ids if known < batch_id), reverse=True):
@@ -225,10 +216,7 @@ class FsspecStateStore:
 
 
 def _refuse_earlier(batch_id: int, ids: Collection[int]) -> None:
-    """Refuse a batch without a record where later ones have one.
-
-    It would begin before what was sent: its rows would follow watermarks that cover them.
-    """
+    """Refuse a batch without a record before later ones: its rows would follow watermarks that cover them."""
     newest = max(ids, default=batch_id)
     if newest > batch_id:
         raise StateError(
@@ -271,9 +259,8 @@ _Ddl: TypeAlias = "tuple[DdlStatement, ...]"
 class DdlHistory:
     """The DDL in the folder ``root`` of an fsspec file system. Only the store's writer adds to it.
 
-    Statements are in the order in which they came, in files ``ddl-0.json``, ``ddl-1.json`` and so on, of 256 each, of
-    which only the last is written again: what a batch costs does not depend on how many came before it. The history
-    only grows: what a refused batch left there is in no record's places.
+    Statements are in the order in which they came, 256 to a file, of which only the last is written again: what a batch
+    costs does not depend on how many came before it. What a refused batch left is in no record's places.
     """
 
     def __init__(self, fs: Any, root: str) -> None:
@@ -305,10 +292,7 @@ class DdlHistory:
         return places
 
     def ddl(self, places: Places) -> _Ddl:
-        """Return the statements at these places, in commit order.
-
-        Raises :class:`~ticdc_emit.errors.StateError` if a file of the history is missing or damaged.
-        """
+        """Return the statements at places, in commit order. Raises ``StateError`` if a file is missing or damaged."""
         latest, known = self._latest
         if places == known:
             return latest

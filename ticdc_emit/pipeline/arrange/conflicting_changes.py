@@ -1,9 +1,8 @@
 """Two changes of one key in one transaction, with nothing that orders them: found in a stream of order keys, refused.
 
-In: order keys in their order, in windows that may end anywhere. What is held between two windows is the keys of the
-transaction that may continue, and 9 bytes a change if it does with another rank: changes of one rank are in the order
-of their keys, so that only neighbours can have the same one. The deleted half of one update and the inserted half of
-another may have one key. A change without a key, or with a NULL in it, is never told twice.
+Changes of one rank are in the order of their keys, so only neighbours can be the same; of the transaction that may
+continue in the next window, keys are held. The deleted half of one update and the inserted half of another may have one
+key. A change without a key, or with a NULL in it, is never told twice.
 """
 
 from __future__ import annotations
@@ -43,10 +42,7 @@ _ENDS, _BEGINS, _WHOLE = 1, 2, 4
 
 @dataclass
 class _OpenTransaction:
-    """The changes so far of a transaction that the next window may continue: their keys, and hashes in sorted runs.
-
-    ``rank``: of the first change, which is the least.
-    """
+    """The changes so far of a transaction that the next window may continue; ``rank``: of the first, the least."""
 
     transaction: bytes = b""
     rank: int = 0

@@ -1,8 +1,7 @@
 """Changes as Python mappings, read as a batch in change form (:func:`rows_to_batch`).
 
-In: mappings with ``op``, ``commit_ts`` or ``commit_time``, and images, whose values are int, float, Decimal, str,
-bytes, bool, datetime, date, time, timedelta, list, dict or None, mixed at will. Out: an Arrow array for each
-column of an image, the canonical text that ``columnar.values.accept`` reads for every column type (docs/types.md).
+Images may mix the types of values. Each of their columns becomes an Arrow array of the canonical text that
+``columnar.values.accept`` reads (docs/types.md).
 """
 
 from __future__ import annotations
@@ -52,11 +51,10 @@ _IMAGES = ("before", "after")
 
 
 def rows_to_batch(rows: Iterable[Mapping[str, Any]], table: TableInfo | TablePlan, zone: str = "UTC") -> pa.RecordBatch:
-    """Return the rows as one batch in change form.
+    """Return the rows as one batch in change form; ``zone``: whose wall clock aware datetimes are shown in.
 
-    A row may give ``commit_time`` (an aware datetime) instead of ``commit_ts``. ``table``: the rows' one version, or
-    the plan of all versions. ``zone``: the changefeed's, whose wall clock aware datetimes are shown in. Raises the
-    :class:`~ticdc_emit.errors.RowError` family with the row's place, ``UnknownTableError`` for a row of no version.
+    A row may give ``commit_time`` (an aware datetime) instead of ``commit_ts``. Raises the
+    :class:`~ticdc_emit.errors.RowError` family, and ``UnknownTableError`` for a row of no version.
     """
     reader = _MappingReader(table, zone)
     if not isinstance(rows, Iterable):
@@ -214,9 +212,7 @@ def _carried(
     images: Iterable[Sequence[_Image | None]],
     versions: Sequence[TableInfo],
 ) -> Mapping[str, Column]:
-    """Return the columns of a version's images: also those that selectors drop, for keys and dispatchers may use them,
-    if every image has them.
-    """
+    """Return a version's columns that every image has: keys and dispatchers may use those that selectors drop."""
     if info.selected is None:
         return needed
     own = [row for rows in images for row, version in zip(rows, versions, strict=True) if version is info and row]
@@ -230,9 +226,9 @@ def _carried(
 def column_array(columns: Sequence[Column], values: Sequence[Any], zone: str) -> pa.Array:
     """Return each value as the canonical text of its own column; its type may change between the rows.
 
-    Numbers alone stay numbers, as errors show them; moments alone, for a wall clock may show a time twice; labels
-    alone are numbers, for a label may be empty, as number 0 is; and bytes in text that need not be UTF-8. Raises
-    :class:`ValueRefused` with the place of the first value of no use.
+    Numbers alone stay numbers, as errors show them; moments stay, for a wall clock may show a time twice; labels become
+    numbers, for a label may be empty, as number 0 is. Raises :class:`ValueRefused` with the place of the first bad
+    value.
     """
     kinds, types = {type(value) for value in values if value is not None}, {column.type for column in columns}
     if any(issubclass(kind, np.generic) for kind in kinds):

@@ -1,9 +1,6 @@
 """Rows of one table, or of tables encoded together, on their way from the input to their messages.
 
-In: batches in change form (``pipeline.arrange.row_reader``). Out: :class:`RowBatch`, rows of a block in total order
-with their order keys and their tables. What rows of many tables have in common is read once for their block: columns,
-commit_ts, the fields of images. Here is also what names a row in an error: its handle key, and its place in what the
-caller gave.
+What rows of many tables have in common (columns, commit_ts, fields of images) is read once for their block.
 """
 
 from __future__ import annotations
@@ -95,10 +92,7 @@ class FieldNames:
 
 
 class Block:
-    """A batch in change form. ``names``: what is asked for the images' fields, of several blocks the same.
-
-    ``where`` is for the errors of :func:`~ticdc_emit.changes.commit_ts.commit_ts_array`, which this raises.
-    """
+    """A batch in change form. ``names``: what is asked for images' fields; ``where``: for the errors of commit_ts."""
 
     def __init__(self, batch: pa.RecordBatch, where: str, names: FieldNames | None = None) -> None:
         self.commit_ts = commit_ts_array(batch, where)
@@ -160,11 +154,7 @@ def encoder_of(table: TablePlan) -> RowEncoder:
 
 @dataclass(frozen=True)
 class RowBatch:
-    """``length`` rows of a block from row ``start`` on, in change form.
-
-    ``tables``: whose rows they are. ``order_keys``: where they are in total order. ``about``: their bytes,
-    about, if known.
-    """
+    """``length`` rows of a block from row ``start`` on; ``about``: their approximate bytes, if known."""
 
     block: Block
     start: int

@@ -1,8 +1,7 @@
 """How many rows a batch has of each table: what control messages may depend on.
 
-In: the rows of one input task while they are encoded. Out: a row of :data:`COUNT_SCHEMA` for each table version,
-physical table and slot (the time between two ticks). Counts add up, whatever order they come in. A row that is left out
-(late, filtered or bad) is not counted, and a split update is two rows.
+A row of :data:`COUNT_SCHEMA` counts a table version and physical table in a slot (the time between two ticks). Rows
+that are left out (late, filtered or bad) are not counted, and a split update is two.
 """
 
 from __future__ import annotations

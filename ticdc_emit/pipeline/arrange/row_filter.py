@@ -1,10 +1,8 @@
 """Which rows a changefeed sends: those that ``[filter]`` lets through, with their updates of keys split.
 
-In: one table's rows in change form, by commit_ts, and its plan. Out: the rows that are left, and how many were kept
-back, by reason. TiCDC's classic lineage filters an update before it splits it; the new architecture looks at its kind
-first, and at the values of its two halves.
-
-Rule source: ``cdc/entry/mounter.go`` of pingcap/tiflow; ``pkg/eventservice/event_scanner.go`` of pingcap/ticdc.
+TiCDC's classic lineage filters an update before it splits it; the new architecture looks at its kind first, and at the
+values of its two halves. Rule source: ``cdc/entry/mounter.go`` of pingcap/tiflow; ``pkg/eventservice/event_scanner.go``
+of pingcap/ticdc.
 """
 
 from __future__ import annotations
@@ -34,10 +32,7 @@ _IMAGES: tuple[Literal["before", "after"], ...] = ("before", "after")
 def drop_unreplicated(
     batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str], *, keyless: bool
 ) -> pa.RecordBatch:
-    """Return the rows of tables and transactions that are replicated, and count the others.
-
-    ``keyless``: whether rows of versions without a handle key are left out; else they are refused later.
-    """
+    """Count and drop rows that are not replicated; ``keyless``: also those without a handle key, else refused later."""
     if table.left_out:
         left_out = table.rows_left_out(batch.column("commit_ts"), keyless=keyless)
         batch = _drop(batch, left_out, kept_back)
@@ -49,11 +44,7 @@ def drop_unreplicated(
 
 
 def split_and_filter(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
-    """Return the rows that the event filters let through, updates of keys split; then unsorted. Counts the others.
-
-    Raises the :class:`~ticdc_emit.errors.RowError` family for values that a filter reads and that are not what they
-    should be, or that the expression fails at.
-    """
+    """Return the rows that the event filters let through, updates of keys split; then unsorted. Counts the others."""
     if not any(table.filters):
         return split_updates(batch, table, plan)
     if plan.transactions.filtered_updates == "whole":

@@ -1,10 +1,7 @@
 """From rows in change form to :class:`Changes` of one table version and one kind, whose images are Arrow columns.
 
-In: a batch in change form, made by :func:`change_form` from a public form: the columns ``op``, ``commit_ts``,
-``before`` and ``after``, each row's place, and ``seq`` and what ``changes.attributes`` lists, if the rows have them.
-Images are structs, or maps of canonical text. Out: changes with their images by column. A missing image or column is a
-:class:`RowError` that names table and row; :func:`check_images` tells by types alone, before there are any rows, that
-every row would raise one.
+In: what :func:`change_form` returns. Images are structs, or maps of canonical text; a missing image or column is a
+:class:`RowError`, which :func:`check_images` raises by types alone, before there are any rows.
 """
 
 from __future__ import annotations
@@ -89,10 +86,8 @@ def _unknown_column(table: str, known: Collection[str], name: str, row: dict[str
 def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> None:
     """Raise the error of rows of these types that fit no version of the table; ``batch``: its types, without rows.
 
-    :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type that cannot hold a column,
-    :class:`~ticdc_emit.errors.MissingColumnError` for a column that no image has, and what
-    ``pipeline.arrange.row_reader`` raises for a column that the table never had. Rows that fit one version are left to
-    the check of their values.
+    Rows that fit one version are left to the check of their values. Raises
+    :class:`~ticdc_emit.errors.UnsupportedTypeError` and :class:`~ticdc_emit.errors.MissingColumnError`.
     """
     images = [batch.column(name) for name in _IMAGES if name in batch.schema.names]
     for name in _IMAGES:
@@ -254,8 +249,7 @@ class ImageReader:
 def read_changes(rows: RowBatch, how: Rendering, build_ts: int | None) -> list[Changes]:
     """Return the rows as changes of one table version and one kind each, a bounded number at once.
 
-    Of rows of several tables, those of each kind are read together, as rows of the table that exists longest. Raises
-    :class:`RowError` subclasses that name table and row.
+    Rows of several tables are read together by kind, as rows of the table that exists longest.
     """
     tables = rows.tables
     table = tables.first if isinstance(tables, TableGroup) else tables

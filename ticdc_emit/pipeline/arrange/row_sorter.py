@@ -1,17 +1,11 @@
 """ARRANGE: row changes in a public form in, rows in total order out.
 
-Of an input task (:class:`RowSorter`): in come record batches as an engine has them, of one table (typed form) or of
-many (``schema`` and ``table`` columns, generic form), in any order. Out go
-:class:`~ticdc_emit.pipeline.arrange.row_batch.RowBatch`, rows of one table, or of tables encoded together, in change
-form with updates of keys split, and their order keys. Late rows are refused, kept or counted here. What only the whole
-transaction tells is left to whoever sees it whole: two changes of one key, and the ranks of a transaction with a split
-update whose rows have a ``seq``.
-
-Rows of many tables are sorted at once where their keys are of one shape (:func:`sort_together`): few of a block's
-tables have rows enough to be worth calls of their own. Those of one shape in all columns stay together, as a
-``TableGroup``. What needs a table by itself is not: an update of a key, several versions, filters, refused rows.
-
-Of a batch that is ``whole``, all of that is decided here, and rows that commit one by one need no order keys.
+In: batches of an input task, of one table (typed form) or many (generic form), in any order. Out: ``RowBatch``, with
+order keys and updates of keys split. What only the whole transaction tells is decided where it is whole: two changes of
+one key, and ranks of a transaction with a split update whose rows have a ``seq``. Rows of many tables whose keys are of
+one shape are sorted at once, for few tables of a block have rows enough to be worth calls of their own; those of one
+shape in all columns stay together as a ``TableGroup``. What needs a table by itself is not: an update of a key, several
+versions, filters, refused rows.
 """
 
 from __future__ import annotations
@@ -57,13 +51,10 @@ _GATHER_BYTES = 64 * 1024 * 1024
 class RowSorter:
     """Arranges the batches of one input task.
 
-    ``table``: whose rows they are, ``None`` where each row names its table. ``late``: ``error``, ``emit`` or ``drop``
-    for rows at or below the TSO ``late_until``; ``any`` where the caller sends watermarks, so that any TSO is taken.
-    ``late_rows`` counts the dropped ones, ``kept_back`` those that are not
-    replicated, by reason. ``split_transactions``: the first bytes of the order keys of transactions with a split
-    update, by topic, where rows have a ``seq``: their rows rank by kind, wherever they are. ``row_counts``: of the rows
-    in batches, for slots of ``tick_ms``, if that is given. ``whole``: whether a block is all of a batch: then two
-    changes of one key that nothing orders are refused.
+    ``table``: ``None`` where each row names its table. ``late``: ``error``, ``emit`` or ``drop`` for rows at or below
+    the TSO ``late_until``; ``any`` where the caller sends watermarks. ``split_transactions``: the first bytes of the
+    order keys of transactions with a split update, by topic, where rows have a ``seq``: their rows rank by kind.
+    ``row_counts``: for slots of ``tick_ms``. ``whole``: whether a block is all of a batch, so that all is decided here.
     """
 
     def __init__(
@@ -130,8 +121,8 @@ class RowSorter:
     def gather(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the row changes in normal form, with their places, in batches that are worth their handling.
 
-        Many tables are gathered to about 64 k rows or 64 MiB, for each table's part to be large; one table only to the
-        rows that are encoded at once, for memory that was just used is used again. No batch is empty.
+        Many tables are gathered to about 64 k rows or 64 MiB, so that each table's part is large; one table only to the
+        rows that are encoded at once, for memory that was just used is used again.
         """
         enough = _GATHER_ROWS if self._table is None else BATCH_ROWS
         held: list[pa.RecordBatch] = []

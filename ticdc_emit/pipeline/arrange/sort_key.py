@@ -72,11 +72,7 @@ _LONGEST_TEXT = 1024  # of a change without a key; handle keys are compared whol
 
 
 def order_keys(batch: pa.RecordBatch, table: TablePlan, place: int, rank: npt.NDArray[np.int8]) -> pa.Array:
-    """Return the order key of each change of one table, ``binary``.
-
-    ``batch``: in change form, with a checked commit_ts and transactions as whole numbers. ``place``: the table's.
-    ``rank``: of each change inside its transaction.
-    """
+    """Return the order key of each change of one table; ``place``: the table's, ``rank``: in its transaction."""
     stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
     head, kind = _heads_and_kinds(batch, stamps, np.uint32(place), rank)
     keys = [
@@ -123,10 +119,7 @@ def _heads_and_kinds(
 
 
 def order_of(keys: pa.Array) -> pa.Array | None:
-    """Return the places of keys in their order, ``None`` where they are in it.
-
-    Few keys have a commit_ts and a table in common, so that most are in order by these numbers.
-    """
+    """Return the places of keys in order, ``None`` where they are; commit_ts and table alone decide most of it."""
     if len(keys) < 2:
         return None
     if int(text_buffers(keys).lengths.min()) < TABLE_BYTES:
@@ -384,10 +377,7 @@ def _value(mark: Mark, digits: bytes, column: Column) -> Any:
 
 
 def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, pa.Array]:
-    """Return these columns of each change: from the after image, or the before image of a delete.
-
-    A column that no image of the batch has is left out.
-    """
+    """Return the columns that the batch has of these, from the after image, or the before image of a delete."""
     images = [batch.column(name) for name in ("after", "before") if name in batch.schema.names]
     after = None
     if len(images) == 2:
@@ -411,10 +401,7 @@ def _text_of_floats(column: Column, values: pa.Array) -> pa.Array:
 
 
 def sortable(column: Column, key: pa.Array) -> pa.Array:
-    """Return a key in a form that Arrow sorts by value; numbers given as text too.
-
-    What is no number is NULL here, and refused when values are read: how the others sort does not depend on it.
-    """
+    """Return a key in a form that Arrow sorts by value; what is no number is NULL, and refused when values are read."""
     key = key.dictionary_decode() if pa.types.is_dictionary(key.type) else key
     parse = _number_parser(column, key.type)
     try:

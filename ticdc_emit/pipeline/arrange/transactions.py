@@ -1,13 +1,10 @@
 """Transactions: updates that change a key are split in two, and what orders the rows of one transaction.
 
-In: batches in change form (``pipeline.arrange.row_reader``). A row's transaction is its (commit_ts,
-``physical_table_id``, ``start_ts``): the partitions of a partitioned table are separate ones, as in TiCDC. Out: the
-batch with each update that changes a column of the primary key or of any unique key as a delete and an insert, marked
-in the column ``_split``, and :func:`ranks`, by which the rows of a transaction sort before their ``seq``.
-
-Rule sources: semantics 4.1; ``cdc/model/sink.go`` (trySplitAndSortUpdateEvent) and
-``cdc/processor/sourcemanager/sorter/pebble/encoding/key.go`` of pingcap/tiflow: rows of a transaction reach a sink as
-deletes, updates, inserts, in key order.
+A row's transaction is its (commit_ts, ``physical_table_id``, ``start_ts``): the partitions of a table are separate
+ones, as in TiCDC. Halves are marked in the column ``_split``; :func:`ranks` come before ``seq``. Rule sources:
+semantics 4.1; ``cdc/model/sink.go`` (trySplitAndSortUpdateEvent) and
+``cdc/processor/sourcemanager/sorter/pebble/encoding/key.go`` of pingcap/tiflow: deletes, updates, inserts, in key
+order.
 """
 
 from __future__ import annotations
@@ -47,11 +44,7 @@ _NO_NUMBER = -(1 << 63)
 
 
 def with_whole_numbers(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
-    """Return the batch with the columns of :data:`TRANSACTION` as ``int64``, in whatever form they came.
-
-    ``table`` is for errors: :class:`UnsupportedTypeError` for a column that holds no whole numbers of 64 bits,
-    :class:`InvalidValueError` for a value that is none.
-    """
+    """Return the batch with the columns of :data:`TRANSACTION` as ``int64``; ``table`` is for errors."""
     for place, name in enumerate(batch.schema.names):
         if name in TRANSACTION and batch.schema.field(place).type != pa.int64():
             batch = batch.set_column(place, name, _whole_numbers(batch, name, table))
@@ -130,10 +123,9 @@ def _split_rows(batch: pa.RecordBatch, marks: npt.NDArray[np.str_]) -> pa.Record
 
 
 def key_updates(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> Mask | None:
-    """Return which rows of one table version (or of tables whose keys are alike) are updates that change a key.
+    """Return which rows are updates that change a primary or unique key, ``None`` if none is.
 
-    ``None``: none is. Columns that an image lacks are ignored. Without a before image an update stays whole; protocols
-    that show the image refuse such a row.
+    Without a before image an update stays whole; protocols that show the image refuse such a row.
     """
     if not info.splitting_columns or not {"before", "after"} <= set(batch.schema.names):
         return None
@@ -181,10 +173,9 @@ def values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) 
 
 
 def ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8]:
-    """Return what comes first among the rows of a transaction, before ``seq`` and key.
+    """Return what comes first in a transaction, before ``seq`` and key: deletes, updates, inserts, without ``seq``.
 
-    Without ``seq``: deletes, updates, inserts. Else 0, as the ``seq`` decides; a transaction with a split update, which
-    is found once its rows are together, ranks by kind nevertheless (``sort_key.rank_by_kind``).
+    Else 0; a transaction with a split update ranks by kind once its rows are together (``sort_key.rank_by_kind``).
     """
     kinds, count = kind_ranks(batch), batch.num_rows
     own = np.zeros(count, np.int8) if "seq" in batch.schema.names else kinds

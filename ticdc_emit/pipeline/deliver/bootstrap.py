@@ -1,11 +1,9 @@
 """When TiCDC sends BOOTSTRAP messages of the Simple protocol: a state machine over a clock that the caller gives.
 
-In: runs of rows (table, moment in ms, count) and the passing of time. Out: :class:`Bootstrap` entries, in the order in
-which they are sent. The machine knows no bytes, no thread and no wall clock: equal calls give equal schedules.
-Rule source: ``pkg/sink/codec/bootstraper.go`` and ``cdc/owner/ddl_manager.go`` of pingcap/tiflow (semantics 4.4).
-
-Where TiCDC leaves the order to chance, it is fixed here: a tick stands before the rows of its own millisecond, tables
-of one tick follow each other in the order of their first rows, and a tick sends before it forgets idle tables.
+Equal calls give equal schedules. Rule source: ``pkg/sink/codec/bootstraper.go`` and ``cdc/owner/ddl_manager.go`` of
+pingcap/tiflow (semantics 4.4). Where TiCDC leaves the order to chance, it is fixed here: a tick stands before the rows
+of its own millisecond, tables of one tick follow each other in the order of their first rows, and a tick sends before
+it forgets idle tables.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ _SEND, _FORGET = 0, 1
 
 @dataclass(frozen=True)
 class BootstrapRules:
-    """The options and constants of the schedule. ``interval_ms`` or ``message_count`` at zero or less: no BOOTSTRAP.
+    """The schedule's constants; ``interval_ms`` or ``message_count`` at zero or less: no BOOTSTRAP.
 
     ``idle_ms``: how long a table may be without a row; ``tick_ms`` and ``gc_ms``: how often tables are looked at to
     send, and to forget. The first and the last are multiples of ``tick_ms``.
@@ -62,8 +60,8 @@ class BootstrapRules:
 class Bootstrap:
     """One BOOTSTRAP: the schema that it shows, the (topic, partition) targets in sending order, the moment in ms.
 
-    ``occasion``: ``start`` goes out like a DDL (null key), ``first-row`` immediately before that row and ``tick``
-    among the rows (both with a key of zero length). ``key`` is the identity under which the rows were reported.
+    ``occasion``: ``start`` goes out like a DDL (null key), ``first-row`` immediately before that row and ``tick`` among
+    the rows (both with a key of zero length).
     """
 
     key: int
@@ -104,11 +102,9 @@ class _Active:
 
 
 class Bootstraps:
-    """The schedule of one config. Picklable.
+    """The schedule of one config. Picklable. Ticks are ``rules.tick_ms`` apart, from ``start_ms`` on.
 
-    Ticks stand ``rules.tick_ms`` apart, counted from ``start_ms`` (ms): with 0 at whole multiples since the epoch, so
-    that two runs over the same history agree. A moment before the last tick that has passed (a late row) counts as
-    that tick's.
+    With a ``start_ms`` of 0, two runs over one history agree. A moment before the last tick counts as that tick's.
     """
 
     def __init__(self, rules: BootstrapRules, start_ms: int = 0) -> None:
@@ -123,10 +119,7 @@ class Bootstraps:
         self._agenda: list[tuple[int, int, int, int]] = []
 
     def at_start(self, tables: Iterable[tuple[TableInfo, str, int]], now_ms: int) -> list[Bootstrap]:
-        """Return what goes out before any event, once: every table that is not a view, to all partitions in any case.
-
-        ``tables``: (schema, topic, partitions of the topic). The first row of a table is still its first.
-        """
+        """Return what goes out before any event: each (schema, topic, partitions) but views, to all partitions."""
         if self._started or not (self.rules.at_start and self.rules.enabled):
             return []
         self._started = True
@@ -139,12 +132,11 @@ class Bootstraps:
     def rows(
         self, key: int, table: TableInfo, topic: str, partitions: int, now_ms: int, count: int = 1
     ) -> list[Bootstrap]:
-        """Report ``count`` rows of a table at one moment; return what is sent before the first of them.
+        """Report ``count`` rows of a table; return what ticks up to ``now_ms`` send, then the table's own at its first
+        row.
 
-        That is what the ticks up to ``now_ms`` send for any table, then the table's own if this is its first row. Rows
-        of one table version that no tick parts (:meth:`slot`) may be reported together, at the moment of the first.
-        ``key`` identifies the table (TiCDC: the physical table id), ``table`` is the schema of these rows,
-        ``partitions`` the partition count of ``topic``. Rows are counted as messages: a split update is two.
+        Rows of one version that no tick parts (:meth:`slot`) may be reported together, at the first's moment. ``key``
+        is the physical table id in TiCDC, ``table`` the schema of these rows. A split update counts as two.
         """
         if not self.rules.enabled or count <= 0:
             return []
@@ -209,10 +201,9 @@ class Bootstraps:
     def from_state(
         cls, rules: BootstrapRules, state: Mapping[str, Any], tables: Callable[[TableRef], TableInfo]
     ) -> Bootstraps:
-        """Return a machine that continues where :meth:`state` was taken.
+        """Continue where :meth:`state` was taken; ``tables`` returns a reference's schema, or raises ``LookupError``.
 
-        ``tables`` returns the schema of a reference, or raises ``LookupError``. Raises :class:`StateError` for a state
-        that cannot be read or that names an unknown table version.
+        Raises :class:`StateError` for a state that cannot be read or that names an unknown table version.
         """
         try:
             bootstraps = cls(rules, state["start_ms"])
@@ -282,10 +273,7 @@ class Bootstraps:
 
 @dataclass(frozen=True)
 class CountedRows:
-    """``count`` rows of one table version in one slot, the first of them committed at ``first_ts`` (TSO).
-
-    ``key``, ``topic`` and ``partitions`` as in :meth:`Bootstraps.rows`. An update that is split counts twice.
-    """
+    """``count`` rows of one version in one slot, the first committed at ``first_ts`` (TSO); a split update is two."""
 
     key: int
     table: TableInfo
@@ -298,11 +286,11 @@ class CountedRows:
 def schedule_rows(
     bootstraps: Bootstraps, counted: Iterable[CountedRows], now_ms: int | None = None
 ) -> list[tuple[int, Bootstrap]]:
-    """Report counted rows to ``bootstraps``; return (TSO, bootstrap) entries in sending order.
+    """Report counted rows; return (TSO, bootstrap) entries, each before every row that is committed at or above its
+    TSO.
 
-    A bootstrap stands before every row that is committed at or above its TSO. Tables whose first rows share a TSO
-    follow each other by ``key``. ``now_ms``: of a live run, in which all rows come at one moment. In a replay, the
-    ticks after the last counted row are left to the rows that follow, or to :meth:`Bootstraps.advance`.
+    Tables whose first rows share a TSO follow each other by ``key``. ``now_ms``: of a live run, in which all rows come
+    at one moment. In a replay, ticks after the last row are left to later calls.
     """
     in_order = sorted(counted, key=lambda rows: (rows.first_ts, rows.key))
     placed: list[tuple[int, Bootstrap]] = []

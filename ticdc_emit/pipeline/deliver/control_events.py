@@ -1,20 +1,15 @@
 """Where control messages stand among the rows of each topic-partition: the one place that knows that order.
 
-Every control message has a TSO **after** which it comes: after all rows up to it, and before every later one. Of those
-of one TSO, a DDL comes first, then a BOOTSTRAP, then a watermark.
+A control message has a TSO **after** which it comes: after all rows up to it, and before every later one. Of those of
+one TSO, a DDL comes first, then a BOOTSTRAP, then a watermark.
 
 - A DDL comes after its own commit_ts: rows after it have its schema.
 - A watermark ``T`` comes after every row that may still come at or below it: after ``T`` plus the lateness.
 - A BOOTSTRAP's TSO was planned with the batch (``pipeline.arrange.row_counts``): just below the row that it is for.
 
-A worker merges what comes before the last row of its topic-partition into the rows (:meth:`PartitionSchedules.among`);
-the driver sends what comes after the last row of all (:func:`final_controls`). Each asks for its own stretch of time
-(:meth:`ControlSchedule.due`), and the whole is the same wherever it is cut. The order of the rows themselves is in
-``pipeline.arrange.sort_key``.
-
-What depends on a batch's rows, its BOOTSTRAPs and the default distance of its watermarks, follows from what all tasks
-counted (:class:`ControlRules`): every delivering task and the driver work it out by themselves. The clock is the rows'
-commit time in a replay, and the batch's own in a live run, where all of its rows come at one moment.
+A worker merges what comes before the last row of its topic-partition (:meth:`PartitionSchedules.among`), the driver
+sends what comes after the last row of all (:func:`final_controls`); the whole is the same wherever it is cut.
+What depends on a batch's rows, every task works out by itself from what all counted (:class:`ControlRules`).
 """
 
 from __future__ import annotations
@@ -85,14 +80,11 @@ class ControlEvent:
 class ControlSchedule:
     """What may have to be sent: DDL events, and watermarks every ``interval_ms`` of commit time (0: none).
 
-    ``begin``: without an earlier watermark, the TSO after which these begin, that of the batch's first row: the same
-    for all topic-partitions, so that those of a topic have the same watermarks. ``None``: there is no row.
-    ``lateness``: how far watermarks stay behind the rows, as a difference of TSO. ``sent_until``: the TSO up to which
-    earlier batches have sent DDL; ``watermark``: the last watermark, if any. ``bootstraps``: the batch's own, with
-    the TSOs after which they come; those of one TSO in sending order. ``marks``: TSOs of further watermarks, those of
-    DDL, ascending.
-    ``late_until``: a row at or below this TSO is late; it is the last watermark, or the last DDL that earlier batches
-    have sent. ``unsent_ddl``: the DDL that they have not sent.
+    ``begin``: the TSO after which first watermarks begin, that of the batch's first row: the same for all
+    topic-partitions, so that those of a topic have the same watermarks. ``lateness``: how far watermarks stay behind
+    the rows, as a difference of TSO. ``sent_until``: the TSO up to which earlier batches have sent DDL. ``bootstraps``:
+    with the TSOs after which they come, in sending order. ``marks``: ascending TSOs of further watermarks, those of
+    DDL. ``late_until``: a row at or below this TSO is late.
     """
 
     ddls: tuple[DdlEvent, ...] = ()
@@ -130,8 +122,7 @@ class ControlSchedule:
     def due(self, after: int, until: int, *, ticks_until: int | None = None) -> list[ControlEvent]:
         """Return what comes after the TSOs from ``after`` to ``until``, both included, in order.
 
-        ``ticks_until`` bounds ticks at the end of a batch, where more rows may come; bootstraps are the batch's own,
-        and there are none behind it.
+        ``ticks_until`` bounds ticks at the end of a batch, where more rows may come.
         """
         stamps, bootstraps, lateness = self._ddl_stamps, self.bootstraps, self.lateness
         ddls = self.ddls[bisect_left(stamps, max(after, self.sent_until + 1)) : bisect_right(stamps, until)]
@@ -258,9 +249,7 @@ class ControlEncoder:
 
 
 class PlacedControls(NamedTuple):
-    """Control messages among rows. ``places``: the row before which each comes, rising; the number of rows for one
-    after all of them.
-    """
+    """Control messages among rows. ``places``: the row before which each comes, rising; the number of rows: last."""
 
     events: Sequence[Event]
     messages: Sequence[ControlMessage]
@@ -295,10 +284,7 @@ class PartitionSchedules:
         return known
 
     def among(self, target: Target, stamps: npt.NDArray[np.uint64], after: int) -> PlacedControls:
-        """Return what comes before the last of the next rows of a topic-partition.
-
-        ``stamps``: the rows' commit_ts, in order. ``after``: that of the last row before them, -1 without one.
-        """
+        """Return what comes before the last of the rows with ``stamps``; ``after``: the last row before them, or -1."""
         events: list[Event] = []
         messages: list[ControlMessage] = []
         stamps_before: list[int] = []
@@ -314,9 +300,7 @@ class PartitionSchedules:
 
 
 class FinalControls(NamedTuple):
-    """What comes after a batch's last row: messages in sending order and their events, the watermark then reached
-    (``None``: the protocol has none), and the TSO up to which DDL is sent then.
-    """
+    """What comes after a batch's last row, and the TSO up to which watermarks and DDL are sent then."""
 
     messages: list[tuple[Target, ControlMessage]]
     events: list[Event]
@@ -338,11 +322,10 @@ def final_controls(
     *,
     watermark: bool = True,
 ) -> FinalControls:
-    """Return the DDL and watermarks up to the TSO ``limit`` that are still due after a batch's rows.
+    """Return the DDL and watermarks up to the TSO ``limit`` that are still due after ``last_rows`` (commit_ts).
 
-    ``last_rows``: the commit_ts of the last row of each topic-partition that had rows. ``watermark``: whether one of
-    ``limit`` itself is sent; without, the last one is the last tick. A DDL after ``limit`` waits, for
-    rows of its old schema may still come, unless a worker has sent it already before a later row.
+    ``watermark``: whether one of ``limit`` itself is sent. A DDL after ``limit`` waits, for rows of its old schema may
+    still come, unless a worker has sent it already before a later row.
     """
     schedules = PartitionSchedules(schedule, control_encoder)
     until = max([limit, *schedule.sent_ddl(_last_ddl_sent(control_encoder, schedule, last_rows))])
@@ -394,10 +377,7 @@ _DEFAULT_TICKS = 100_000
 
 
 def counted_rows(counts: pa.RecordBatch, plan: Plan) -> list[CountedRows]:
-    """Return counts as the schedule takes them, with what the plan of all tables says of theirs.
-
-    Each has the table id of a partition that its rows bring, else the table's own.
-    """
+    """Return counts as the schedule takes them, by the table id of the rows' partition, else the table's own."""
     counted = []
     columns = [column.to_pylist() for column in counts.columns]
     for place, version, physical, first_ts, count in zip(*columns, strict=True):
@@ -412,21 +392,14 @@ def counted_rows(counts: pa.RecordBatch, plan: Plan) -> list[CountedRows]:
 
 @dataclass(frozen=True)
 class ControlRules:
-    """What a batch's schedule is worked out from beside its rows; picklable.
-
-    ``default_ticks``: whether watermarks follow the rows. ``bootstrap_state``: of the schedule of BOOTSTRAPs before the
-    batch (``Bootstraps.state``), ``None`` at the beginning.
-    """
+    """What a batch's schedule is worked out from beside its rows; ``default_ticks``: watermarks follow the rows."""
 
     bootstrap_rules: BootstrapRules
     default_ticks: bool
     bootstrap_state: Mapping[str, Any] | None = None
 
     def bootstraps(self, plan: Plan) -> Bootstraps:
-        """Return the schedule of BOOTSTRAPs as it is before the batch.
-
-        Raises :class:`~ticdc_emit.errors.StateError` for a state that does not fit the table history.
-        """
+        """Return the schedule of BOOTSTRAPs before the batch; ``StateError`` if it does not fit the tables."""
         if self.bootstrap_state is None:
             return Bootstraps(self.bootstrap_rules)
         versions: dict[TableRef, TableInfo] = {}
@@ -446,10 +419,7 @@ class ControlRules:
     def with_rows(
         self, schedule: ControlSchedule, plan: Plan, counts: CountsBody
     ) -> tuple[ControlSchedule, dict[str, Any] | None]:
-        """Return the schedule with what depends on the rows, and the state of the bootstraps after the batch.
-
-        ``counts``: of all rows, as :meth:`sum_counts` returns them.
-        """
+        """Return the schedule with what depends on all rows, and the state of the bootstraps after the batch."""
         counted = counted_rows(from_ipc(counts), plan) if counts else []
         if counted and schedule.watermark is None:
             schedule = replace(schedule, begin=min(rows.first_ts for rows in counted))
@@ -472,10 +442,7 @@ class ControlRules:
 
 
 def with_default_ticks(schedule: ControlSchedule, counted: Sequence[CountedRows]) -> ControlSchedule:
-    """Return the schedule with a watermark per second of commit time, as TiCDC sends them.
-
-    If the batch would have more than 100,000, they are further apart, by whole seconds.
-    """
+    """Return the schedule with a watermark per second, as TiCDC; further apart for more than 100,000."""
     if not counted:
         return schedule
     stamps = [physical_ms(rows.first_ts) for rows in counted]

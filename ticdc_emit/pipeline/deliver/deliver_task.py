@@ -1,8 +1,7 @@
 """DELIVER: the work of one delivering task, and what it reports.
 
-In: all chunks of the task's topic-partitions. Out: their messages, written to the sink in total order with the control
-messages among them, and a :class:`TaskResult` for each topic-partition; or the error of a bad row, before anything is
-sent. Results and errors go to the driver as :data:`RESULT_SCHEMA`, which engines move like any other rows.
+All chunks of its topic-partitions become messages in total order with the control messages among them, or the error of
+a bad row before anything is sent. Results and errors go to the driver as :data:`RESULT_SCHEMA`.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ _BYTES = 16
 
 
 class RowsDigest:
-    """The digest of one topic-partition's row messages, in their order: 128 bits that show whether a replay has others.
+    """The digest of one topic-partition's row messages, in order: 128 bits that show whether a replay has others.
 
-    Digests of topic-partitions add up to that of the batch, so neither the number of tasks nor how their rows are cut
-    changes it; another value, order or topic-partition does. It is the same in every process and on every machine.
-    Every column is hashed by itself, keys and values apart from their lengths: all bytes of many rows at once.
+    Digests add up to the batch's, so neither the number of tasks nor how rows are cut changes it; another value, order
+    or topic-partition does. Every column is hashed by itself, keys and values apart from their lengths: all bytes of
+    many rows at once.
     """
 
     def __init__(self, target: Target) -> None:
@@ -96,12 +95,10 @@ def sum_of_digests(*digests: Digest) -> Digest:
 class TaskResult:
     """The result of one topic-partition in a task.
 
-    ``controls``: control messages among the rows. ``digest``: of the rows' messages (:class:`RowsDigest`), empty where
-    the task was not asked for it. ``discarded``: by table, how many of ``rows`` a storage sink has discarded; they are
-    not among ``messages``. These are of the whole batch or task, in the result of one topic-partition: ``claims``
-    (objects stored), ``retries`` (of the connection), ``skipped`` (bad rows by table), ``filtered`` (rows that are not
-    replicated, by rule) and ``counts`` (``pipeline.arrange.row_counts``, as an Arrow IPC body, empty where nothing
-    needs them).
+    ``digest``: empty where none was asked for. ``discarded``: by table, how many of ``rows`` a storage sink has
+    discarded; they are not among ``messages``. Of the whole batch or task, in the result of one topic-partition:
+    ``claims``, ``retries``, ``skipped`` (bad rows by table), ``filtered`` (by rule), ``counts`` (``row_counts`` as an
+    Arrow IPC body).
     """
 
     rows: int = 0
@@ -162,10 +159,7 @@ def error_result(error: TicdcEmitError) -> pa.RecordBatch:
 
 
 def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, TaskResult]:
-    """Return what the tasks of a batch reported, by topic-partition; raise the error that one of them met.
-
-    Such an error has ``messages_sent`` in its context where another task has sent messages.
-    """
+    """Return what tasks reported; raise the error of one, with ``messages_sent`` where another task has sent some."""
     if not isinstance(table, pa.Table):
         table = pa.Table.from_batches(list(table), schema=RESULT_SCHEMA)
     for content in table.column("error").drop_null().to_pylist():
@@ -244,12 +238,10 @@ _SLICE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a proc
 class DeliverTask:
     """The work of one delivering task, pickled to the workers.
 
-    ``schedule``: what may have to be sent; with ``rules``, also what they make of the counts of the batch's rows.
     ``sink`` writes; without one, the messages themselves are yielded. ``claims``: the storage of objects that messages
     name. ``check_only``: rows are counted and nothing is sent; with ``connects``, a writer is opened nevertheless.
-    ``digests``: whether results have a digest of the rows' messages. ``memory_limit``: bytes of chunks that are held,
-    and of messages that are merged; beyond it they go to files. ``skipped``: where lines that tell of skipped rows are
-    written, before the first message. ``folder``: where encoding tasks have left files.
+    ``memory_limit``: bytes of chunks that are held, and of messages that are merged; beyond it they go to files.
+    ``skipped``: where lines that tell of skipped rows are written, before the first message.
     """
 
     plan: Plan
@@ -265,10 +257,7 @@ class DeliverTask:
     folder: ChunkFolder | None = None
 
     def __call__(self, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield ``RESULT_SCHEMA``, or ``MESSAGE_SCHEMA`` without a sink; then what is wrong with the data is raised.
-
-        A delivery error fails the task, which an engine may try again elsewhere.
-        """
+        """Yield ``RESULT_SCHEMA``, or ``MESSAGE_SCHEMA`` without a sink; then raise what is wrong with the data."""
         with closing(ChunkStore(self.memory_limit, self.folder)) as store:
             for batch in chunks:
                 store.add(batch)

@@ -1,17 +1,11 @@
 """DELIVER to a storage sink: the rows of a table in total order into its files.
 
-In: what other sinks get, where every table is a topic of one partition (``routing.topics``): merged rows, with the DDL
-of the table among them. Keys of rows are the ids of their partitions, if rows have any; messages of DDL are schema
-files, and the watermark after a batch is the checkpoint (``pipeline.plan.table_plans``). Out: files, in the order of
-:class:`~ticdc_emit.storage.StorageFiles`, and counts: of what was written, and of rows that were discarded.
+In: merged rows and DDL of tables, each a topic of one partition (``routing.topics``). Out: files, in the order of
+:class:`~ticdc_emit.storage.StorageFiles`. What TiCDC takes from its clock comes from the commits: the flush interval
+passes whenever commit times cross a multiple of it, and a file has the date of its rows. Every batch ends with a flush.
 
-What TiCDC takes from its clock comes from the commits: the flush interval passes whenever commit times cross a multiple
-of it, and a file has the date of its rows. Every batch ends with a flush.
-
-Tables that no DDL made have the version just before their first row, as if the changefeed had started there. Later
-batches, and other runs into the same folder, find it in the schema files
-(:meth:`~ticdc_emit.storage.StorageFiles.start_version`): in TiCDC a changefeed has one start, which the versions of no
-row are below.
+Tables that no DDL made have the version just before their first row. Later batches, and other runs into the folder,
+find it in the schema files: in TiCDC a changefeed has one start, which the versions of no row are below.
 """
 
 from __future__ import annotations
@@ -64,9 +58,7 @@ def warn_discarded(counts: Mapping[str, int]) -> None:
 def write_files(
     sink: StorageSink, plan: Plan, rows: Mapping[Target, Iterable[MergedRows]]
 ) -> tuple[DeliveryReport, Mapping[Target, Mapping[str, int]]]:
-    """Write the rows of each table, and the DDL among them. Returns what was written, and how many rows of which table
-    were discarded instead. Raises :class:`~ticdc_emit.errors.DeliveryError`.
-    """
+    """Write the rows of each table and the DDL among them; return also how many rows of which table were discarded."""
     counts, discarded = {}, {}
     for target, of_table in rows.items():
         tables = [table for table in plan.tables.values() if table.topic == target[0]]

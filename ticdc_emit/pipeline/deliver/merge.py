@@ -1,10 +1,8 @@
 """Chunks of one topic-partition in, their messages in total order out, with control messages among them.
 
-In: chunks, each in order, and the transactions whose rows rank by kind. Out: :class:`MergedRows`, the messages of some
-chunks in total order, as the writer takes them: Python objects or Arrow arrays. Chunks that overlap are merged in
-bounded memory; a chunk that overlaps with none is passed through. Objects are made where the messages are, and only
-references to them change places; arrays are copied in slices that a processor's cache holds. So rows of many chunks
-cost little more than those of one.
+Chunks that overlap are merged in bounded memory; a chunk that overlaps with none is passed through. Objects are made
+where the messages are, and only references to them change places; arrays are copied in slices that a processor's cache
+holds. So rows of many chunks cost little more than those of one.
 """
 
 from __future__ import annotations
@@ -40,9 +38,8 @@ _Objects: TypeAlias = "tuple[list[bytes | None], npt.NDArray[np.int64]]"
 class MergedRows:
     """Rows in total order: those of ``parts``, one part after the other, taken in ``order`` (``None``: as they are).
 
-    The rows of one part keep their order. Columns are those of a chunk, or some of them. ``stamps``: the commit_ts of
-    each row, in order. ``due``: the control messages among the rows. ``places``: the row before which each comes,
-    rising; the number of rows for one after them.
+    The rows of one part keep their order. ``stamps``: the commit_ts of each row. ``places``: the row before which each
+    of the control messages comes, rising; the number of rows for one after them.
     """
 
     parts: Sequence[pa.RecordBatch]
@@ -191,9 +188,7 @@ class _Held(NamedTuple):
 
 
 class Merge:
-    """``transactions``: the first bytes of the order keys of those whose rows rank by kind. ``limit``: bytes of
-    messages that a merge holds before it uses temporary files.
-    """
+    """``transactions``: first bytes of order keys that rank by kind; ``limit``: bytes held before files are used."""
 
     def __init__(self, store: ChunkStore, chunks: Sequence[Chunk], transactions: set[bytes], limit: int) -> None:
         self._store = store
@@ -306,10 +301,7 @@ class HeldMerge:
 
 
 def ranked(batch: pa.RecordBatch, transactions: pa.Array | None) -> pa.RecordBatch:
-    """Return rows with the ranks that only the whole batch tells, in the order that they then have.
-
-    ``transactions``: the first bytes of the order keys of those whose rows rank by kind.
-    """
+    """Return rows with the ranks that only the whole batch tells, in the order that they then have."""
     if transactions is None:
         return batch
     keys = batch.column(ORDER_KEY)
@@ -323,10 +315,7 @@ def ranked(batch: pa.RecordBatch, transactions: pa.Array | None) -> pa.RecordBat
 
 
 def place(rows: MergedRows, target: Target, schedules: PartitionSchedules, after: int) -> Sequence[Event]:
-    """Put the control messages that are due among the next rows of a topic-partition; return their events.
-
-    ``after``: the commit_ts of the last row before these, -1 without one.
-    """
+    """Put the control messages that are due among the rows; return their events. ``after``: last commit_ts, or -1."""
     placed = schedules.among(target, rows.stamps, after)
     rows.due, rows.places = placed.messages, placed.places
     return placed.events

@@ -1,10 +1,8 @@
 """Bad rows: which rows of a batch they are, and what is told of them.
 
-In: rows as they came (:class:`InputRows`), and the steps that raise the error of a bad one
-(:func:`separate_bad_rows`). The rows of a block are tried together, and halved until the bad ones are alone. Out: the
-rows without them, and either one error that tells of all bad rows of all tasks, the same however the rows were dealt
-out to tasks (:class:`Refusals`, :func:`combine_failures`), or, where bad rows are skipped, a line of JSON for each in
-a :class:`SkippedFile`.
+The rows of a block are tried together, and halved until the bad ones are alone. Out: the sound rows, and either one
+error that tells of all bad rows, the same however the rows were dealt out to tasks (:func:`combine_failures`), or,
+where bad rows are skipped, a line of JSON for each in a :class:`SkippedFile`.
 """
 
 from __future__ import annotations
@@ -47,11 +45,9 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that was refused or skipped.
+    """A row that was refused or skipped; ``op`` and ``commit_ts``: as given, ``None`` where they cannot be read.
 
-    ``op`` and ``commit_ts`` are as given, ``None`` where they cannot be read. ``key``: its handle key, as far as it is
-    known. ``column``: the one that is wrong, if it is one. ``error``: the name of the error's class, ``reason`` its
-    message. ``position``: its place in what the caller gave, where that means anything.
+    ``error``: the name of the error's class, ``reason`` its message. ``position``: its place in what the caller gave.
     """
 
     schema: str
@@ -112,10 +108,7 @@ class BadRows:
 
 @dataclass(frozen=True)
 class ArrowRows:
-    """Rows in normal form, whatever is wrong with them; what cannot be read of one is ``None``.
-
-    ``name``: (schema, name) of their table, ``None`` where each names its own.
-    """
+    """Rows in normal form, whatever is wrong with them; ``name``: (schema, name), ``None`` where each names its own."""
 
     rows: pa.RecordBatch
     name: tuple[str, str] | None
@@ -218,8 +211,7 @@ def separate_bad_rows(
 ) -> tuple[Rows, list[Refused]]:
     """Return the numbers of the rows that can be arranged and made into messages, and the others.
 
-    ``arrange`` and ``make`` take numbers of rows; places in their errors count within these. ``placed``: whether a
-    row's place means anything to the caller, and is told. Raises what is wrong with no one row.
+    ``placed``: whether a row's place means anything to the caller. Raises what is wrong with no one row.
     """
     every = np.arange(len(given))
     unread = _find_bad_rows(every, arrange)
@@ -266,11 +258,7 @@ class _Found:
 
 
 def _find_bad_rows(rows: Rows, attempt: Callable[[Rows], object]) -> list[_Found]:
-    """Return the bad ones of these rows, by their number.
-
-    ``attempt`` works on rows and raises the error of a bad one, whose ``alike`` counts within the rows of that attempt.
-    What is wrong with no one row (a row that is late, two changes of one key, a column that is not there) is raised.
-    """
+    """Return the bad rows by number. Raises what is wrong with no one row, such as a late row or a missing column."""
     bad_rows: list[_Found] = []
     left = [rows]
     while left:
@@ -342,11 +330,7 @@ def combine_failures(failures: Iterable[TicdcEmitError]) -> TicdcEmitError:
 
 
 def skipped_rows(refused: Iterable[Refused]) -> list[BadRow]:
-    """Return what the rows are that a batch skips.
-
-    Raises :class:`~ticdc_emit.errors.CorruptedRowError` for a row to which ``bad_rows`` does not apply:
-    ``corruption-handle-level`` says that it is an error.
-    """
+    """Return what a batch skips; raises CorruptedRowError where ``corruption-handle-level`` says it is an error."""
     described = [each.tell() for each in refused]
     for _, error in described:
         if isinstance(error, CorruptedRowError):
@@ -370,11 +354,7 @@ def new_run_name() -> str:
 
 @dataclass(frozen=True)
 class SkippedFile:
-    """The file of one batch in the folder ``path``; picklable, connects when it is used.
-
-    Raises :class:`~ticdc_emit.errors.DeliveryError` for what the storage refuses,
-    :class:`~ticdc_emit.errors.MissingDependencyError` without fsspec.
-    """
+    """The file of one batch in the folder ``path``; picklable, connects when it is used."""
 
     path: Secret[str]
     run: str

@@ -1,14 +1,10 @@
 """Chunks: the messages of a block of rows for one topic-partition, on their way from encoding to delivering tasks.
 
-In: the :class:`EncodedRows` of a task. Out: record batches of :data:`CHUNK_SCHEMA`, which an engine moves to the task
-that delivers the chunk's bucket; there, in a :class:`ChunkStore`, the messages again. Other chunks carry what tasks
-have to say: errors, late and skipped rows, counts, objects for the claim-check storage (:class:`ChunkKind`).
-
-Between tasks that share a machine, messages stay in a file, and the chunk names it (:class:`ChunkFiles`). A shuffle
-would compress them and copy them through the sockets of a JVM, twice; a file that is read at once stays in the system's
-page cache, and costs a fifth of that. So that it does stay there, the files of a batch have a bound, and those beyond
-its first quarter are compressed: a page that the system takes from elsewhere costs more than compressing what fits in
-it. Messages beyond the bound are shuffled, as are those of small chunks.
+Other chunks carry errors, late and skipped rows, counts and objects for the claim-check storage (:class:`ChunkKind`).
+Between tasks on one machine messages stay in a file that the chunk names (:class:`ChunkFiles`): a shuffle would
+compress them and copy them twice through sockets, while a file that is read at once stays in the page cache and costs a
+fifth. So that it does stay there, the files of a batch have a bound, and those beyond its first quarter are compressed.
+Messages beyond the bound are shuffled, as are those of small chunks.
 """
 
 from __future__ import annotations
@@ -123,10 +119,7 @@ class _Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """The messages of a batch: their topics, order keys (``None``: as the rows are in order) and contents.
-
-    ``codes``: of each message, the place of its topic among these times ``MOST_PARTITIONS``, plus its partition.
-    """
+    """The messages of a batch; ``codes``: the place of each topic times ``MOST_PARTITIONS``, plus the partition."""
 
     topics: tuple[str, ...]
     codes: _Codes
@@ -140,10 +133,7 @@ class EncodedRows:
 
 
 def message_chunks(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[pa.RecordBatch]:
-    """Yield the chunks of these pieces: of each topic-partition the messages of all tables, in total order.
-
-    ``files``: take messages that need not travel.
-    """
+    """Yield, of each topic-partition, chunks of the messages of all tables, in total order."""
     return _batches(_chunks_of(made, buckets, files)) if made else iter(())
 
 
@@ -229,10 +219,7 @@ def to_ipc(batch: pa.RecordBatch) -> bytes:
 
 
 def from_ipc(body: bytes | pa.Buffer, *, first_column: bool = False) -> pa.RecordBatch:
-    """Return the batch that :func:`to_ipc` packed, or its first column without unpacking the others.
-
-    Raises :class:`~ticdc_emit.errors.DeliveryError` for other content.
-    """
+    """Return the batch that :func:`to_ipc` packed, or its first column; ``DeliveryError`` for other content."""
     try:
         return pa.ipc.open_stream(body, options=_READ_FIRST if first_column else _READ).read_next_batch()
     except (pa.ArrowException, OSError, StopIteration) as fault:
@@ -306,10 +293,7 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """The messages of one chunk: where they are, and where their order keys are, if not with them.
-
-    ``ties``: whether two of them have one commit_ts.
-    """
+    """The messages of one chunk: where they and their order keys are. ``ties``: whether two have one commit_ts."""
 
     first: bytes
     last: bytes
@@ -320,13 +304,7 @@ class Chunk:
 
 
 class ChunkStore:
-    """Takes chunks, then gives them back.
-
-    What tasks reported: ``failures``, ``late_rows``, ``transactions`` (by topic), ``skipped`` (bad rows by table) and
-    ``filtered`` (rows that are not replicated, by rule). ``returns_counts``: whether this
-    task is that of the first bucket, which returns the counts of all tasks to the driver. ``folder``: of the files that
-    chunks name.
-    """
+    """Takes chunks, then gives them back; ``returns_counts``: whether this task returns all counts to the driver."""
 
     def __init__(self, limit: int, folder: ChunkFolder | None = None) -> None:
         self._limit = limit
@@ -403,10 +381,7 @@ class ChunkStore:
         return (from_ipc(self._read(span)) for span in self._counts)
 
     def messages(self, chunk: Chunk) -> pa.RecordBatch:
-        """Return the messages of a chunk: order key, key, value, and the value's end where it is apart.
-
-        If files are removed, a chunk's messages are there once.
-        """
+        """Return a chunk's messages: order key, key, value and its end; only once, if files are removed."""
         messages = from_ipc(self._read(chunk.body, is_last=self._folder is not None and self._folder.read_once))
         if chunk.order_keys is None:
             return messages
@@ -463,10 +438,9 @@ _WRITE_PLAIN = pa.ipc.IpcWriteOptions(use_threads=False)
 class ChunkFolder:
     """A folder for the files of one batch. ``most``: bytes that they may have together, or a little more.
 
-    ``read_once``: no task is tried a second time, so a file goes as it is read. Its memory is free as soon as its
-    messages are sent, and the log of a broker on the same machine grows into it: memory that a virtual machine has
-    never used, or has given back, costs many times as much. Whoever gives the folder removes what is left when the
-    batch is over.
+    ``read_once``: no task is tried again, so a file goes as it is read: its memory is free as soon as its messages are
+    sent, and the log of a broker on the machine grows into it. Memory that a virtual machine has never used costs many
+    times as much. Whoever gives the folder removes what is left.
     """
 
     path: str
@@ -504,10 +478,7 @@ class ChunkFiles:
     _count: int = field(default=0, init=False)
 
     def keep(self, messages: pa.RecordBatch) -> str | None:
-        """Write messages to a file and return its name; ``None`` if they are to be shuffled.
-
-        A disk that refuses them is not used again: what is shuffled is compressed, and may fit.
-        """
+        """Write messages to a file and return its name, ``None`` if they are shuffled: compressed, they may fit."""
         if self.folder is None or messages.nbytes < _SMALL_BYTES:
             return None
         try:
@@ -529,10 +500,7 @@ class ChunkFiles:
 
 
 def map_file(path: str) -> pa.Buffer:
-    """Return the content of a file. It is open only while it is mapped.
-
-    Raises :class:`~ticdc_emit.errors.TemporaryFileError` if the file is gone.
-    """
+    """Return the content of a file, open only while it is mapped; ``TemporaryFileError`` if it is gone."""
     try:
         with pa.memory_map(path) as file:
             return populate(file.read_buffer())

@@ -1,8 +1,7 @@
-"""The first stage of a batch: row changes in, chunks of messages out.
+"""The first stage of a batch: row changes in, chunks of messages out, where the rows are.
 
-Runs where the rows are (in Spark's Python workers, inside ``mapInArrow``), but knows nothing of the engine: it is a
-generator over record batches. Nothing outside is touched. What is wrong with the rows is handed on as a chunk for every
-delivering task, so that none sends anything and the driver raises it with its own type; trying again would not help.
+What is wrong with the rows is handed on as a chunk for every delivering task, so that none sends anything and the
+driver raises it with its own type; trying again would not help.
 """
 
 from __future__ import annotations
@@ -49,10 +48,7 @@ _Packed = TypeVar("_Packed")
 
 
 class Held(NamedTuple):
-    """What all rows of a batch made in one process, instead of chunks.
-
-    ``told``: skipped rows whose lines are asked for; ``skipped``: how many there are, by table.
-    """
+    """What all rows of a batch made in one process; ``told``: skipped rows, ``skipped``: their number by table."""
 
     made: list[EncodedRows]
     sorter: RowSorter
@@ -64,11 +60,9 @@ class Held(NamedTuple):
 class EncodeTask:
     """The work of one input task, pickled to the workers.
 
-    ``late``: ``error``, ``emit`` or ``drop`` for rows at or below the TSO ``late_until``. ``buckets``: which task
-    delivers what. ``table``: (schema, name) of all rows, ``None`` where each names its own. ``bad_rows``: whether a bad
-    one refuses the batch or is left out; ``tells_skipped``: whether chunks say what was left out, or only how much.
-    ``tick_ms``: of the slots that rows are counted by (``pipeline.arrange.row_counts``); ``None`` where nothing depends
-    on that. ``folder``: for messages that need not travel to the task that delivers them.
+    ``late``: ``error``, ``emit`` or ``drop`` for rows at or below the TSO ``late_until``. ``table``: ``None`` where
+    each row names its own. ``tells_skipped``: whether chunks say what was left out, or only how much. ``tick_ms``: of
+    the slots of counts, ``None`` where nothing depends on them. ``folder``: for messages that need not travel.
     """
 
     plan: Plan
@@ -125,10 +119,7 @@ class EncodeTask:
         pack: Callable[[Iterable[EncodedRows]], Iterator[_Packed]],
         skip: Callable[[list[BadRow]], Iterator[_Packed]],
     ) -> Iterator[_Packed]:
-        """Yield what ``pack`` makes of each block's messages, and ``skip`` of bad rows that are left out.
-
-        Where bad rows refuse the batch, the others are only looked at once one was bad, and the error of all is raised.
-        """
+        """Yield each block's messages and skipped rows; after a bad row, others are looked at for the error only."""
         refusals = Refusals()
         for rows in sorter.gather(batches):
             own = self._sorter() if self.bad_rows == "skip" else sorter
@@ -154,10 +145,7 @@ class EncodeTask:
             raise refusals.error()
 
     def separated(self, given: InputRows, *, placed: bool) -> tuple[Rows, list[Refused]]:
-        """Return the numbers of the sound rows, and the bad ones. ``placed``: as in ``separate_bad_rows``.
-
-        Sorters of their own leave the counts of the task's as they are.
-        """
+        """Return the numbers of sound rows, and the bad ones; sorters of their own leave the task's counts alone."""
 
         def batches(some: Rows) -> Iterator[RowBatch]:
             return self._sorter().sort(given.some(some))

@@ -1,9 +1,7 @@
 """Errors of this library as JSON, on their way from the task that meets one to the driver that raises it.
 
-In: an error. Out: JSON; and from that JSON the same error again: its class, message, remedy, place and bad rows. What
-tasks hand on lies in files of a shuffle or of a staging folder, where others may be able to write. So reading it runs
-nothing: a class is one of :data:`_KINDS`, and a value is one of a few plain types. A value of any other type, and a
-class that is not listed, come back as the nearest that is: a moment as its text.
+Others may be able to write where these lie, so reading runs nothing: a class is one of :data:`_KINDS`, and a value is
+one of a few plain types. Others come back as the nearest that is: a moment as its text.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Sorting by order keys: batches that are in order merged, and more rows than memory holds sorted by way of files.
 
-In: record batches with the column ``order_key``. :func:`merged_order` takes parts that are in order each, and returns
-the places of their rows while the rows stay where they are. Keys are compared by commit_ts and table, two numbers;
-whole keys only where rows of different parts have both in common, for the rows of one part are in order already.
-:class:`SortedRuns` takes batches in any order, writes sorted runs to temporary files beyond a limit, and yields all
-rows in order.
+Keys are compared by commit_ts and table, two numbers; whole keys only where rows of different parts have both in
+common, for the rows of one part are in order already.
 """
 
 from __future__ import annotations
@@ -62,10 +59,7 @@ class SortedRun(NamedTuple):
 
 
 def merged_order(parts: Sequence[SortedRun]) -> Places | None:
-    """Return the order of all rows, by their places in the parts one after the other; ``None`` where that is it.
-
-    Rows of one part stay in their order.
-    """
+    """Return the places of all rows in order, ``None`` where they are; rows of one part stay in their order."""
     if all(one.key(-1) <= other.key(0) for one, other in pairwise(parts)):
         return None
     stamps, tables = (np.concatenate([part[field] for part in parts]) for field in (1, 2))
@@ -78,9 +72,7 @@ def merged_order(parts: Sequence[SortedRun]) -> Places | None:
 
 
 def _order_ties(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[SortedRun]) -> None:
-    """Bring rows into order that have commit_ts and table in common. ``same``: each row but the first, with the one
-    before it.
-    """
+    """Order rows that have commit_ts and table in common. ``same``: each row but the first, with the one before it."""
     numbers = np.repeat(np.arange(len(parts)), [len(part.stamps) for part in parts])[order]
     mixed = np.flatnonzero(same & (numbers[1:] != numbers[:-1]))
     if all(parts[numbers[row]].key(-1) <= parts[numbers[row + 1]].key(0) for row in mixed):
@@ -96,10 +88,9 @@ def _order_ties(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[Sort
 
 
 class SortedRuns:
-    """Takes batches of one schema with the column :data:`ORDER_KEY`.
+    """Takes batches with the column :data:`ORDER_KEY`. ``limit``: bytes held before a run is written to a file.
 
-    ``limit``: bytes that are held before a run is written, and 64 times what is read of each run at once. Memory is
-    about twice that for up to 64 runs.
+    It is also 64 times what is read of each run at once, so memory is about twice that for up to 64 runs.
     """
 
     def __init__(self, limit: int) -> None:
@@ -176,10 +167,7 @@ class _Run:
         return self._held is not None
 
     def take_until(self, bound: bytes | None) -> pa.RecordBatch:
-        """Take the held rows with keys up to ``bound`` (``None``: all).
-
-        Rows of equal keys have no order, so it does not matter that a run may have more of them to read.
-        """
+        """Take the held rows with keys up to ``bound`` (``None``: all); equal keys to come have no order."""
         held = self._held
         assert held is not None
         rows = held.num_rows

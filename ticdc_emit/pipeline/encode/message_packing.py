@@ -1,10 +1,8 @@
 """Packing: the messages of one topic-partition, where one may hold several rows.
 
-In: rows in total order, as an encoder makes them, and where control messages come among them. Out: messages of as many
-rows as ``max-batch-size`` and ``max-message-bytes`` let into one, never from both sides of a control message or from
-two batches. The bounds of what is handed in make no difference: rows that may be joined to the next ones are kept until
-these come. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/open/open_protocol_encoder.go``
-(AppendRowChangedEvent).
+Messages have as many rows as ``max-batch-size`` and ``max-message-bytes`` let into one, never from both sides of a
+control message or from two batches; the bounds of what is handed in make no difference. Rule source: ``pingcap/tiflow:
+pkg/sink/codec/open/open_protocol_encoder.go`` (AppendRowChangedEvent).
 """
 
 from __future__ import annotations
@@ -85,10 +83,7 @@ class MessagePacker:
         return self._starts_by_size(_bytes_before(keys, values, slice(None)), np.append(edges[1:], count))
 
     def _starts_by_size(self, before: _Places, ends: _Places) -> Starts:
-        """Return the starts where messages are full before they have all rows.
-
-        ``before``: the bytes before each row, and of all; ``ends``: of the runs of rows.
-        """
+        """Return where messages are full before they have all rows; ``before``: bytes before each row."""
         count, places = len(before) - 1, np.arange(len(before) - 1)
         fitting = np.searchsorted(before, before[:-1] + self._room, side="right") - 1
         of_run = ends[np.searchsorted(ends, places, side="right")]
@@ -103,10 +98,7 @@ class MessagePacker:
 def packed_messages(
     encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array, plan: Plan
 ) -> pa.RecordBatch:
-    """Return the messages of a whole batch of one topic, in the order of their last rows.
-
-    ``partition``, ``commit_ts``: of the rows, as in ``pipeline.encode.message_batch``.
-    """
+    """Return the messages of a whole batch of one topic, in the order of their last rows."""
     packer = MessagePacker.of(plan)
     if packer is None or len(encoded) <= 1:  # a row alone is a message
         return message_batch(one_row_messages(encoded, plan.large.packing), topic, partition, commit_ts)

@@ -1,11 +1,7 @@
 """ENCODE: rows in total order in, their messages with their targets out.
 
-In: :class:`~ticdc_emit.pipeline.arrange.row_batch.RowBatch`, of one table or of tables encoded together. They are read
-as changes of one table version and kind each; every value is checked before anything is rendered; and what the encoders
-make of them is put into the rows' order. Out: ``EncodedRows``, and record batches of ``delivery.base.MESSAGE_SCHEMA``.
-
-The columns of small groups, and what stands around them, are made together (:class:`SmallGroups`). Whatever cannot be
-is made alone, so that errors name their rows.
+Every value is checked before anything is rendered. The columns of small groups, and what stands around them, are made
+together (:class:`SmallGroups`); whatever cannot be is made alone, so that errors name their rows.
 """
 
 from __future__ import annotations
@@ -50,10 +46,7 @@ def encode_rows(rows: pa.RecordBatch, table: TablePlan, plan: Plan) -> EncodedRo
 def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedRows]:
     """Yield the messages of each batch. What is wrong with one is raised in its turn, after those before it.
 
-    Errors name the table of a row only where a batch is of one. Raises the :class:`~ticdc_emit.errors.RowError`
-    family, :class:`~ticdc_emit.errors.DispatcherError` for rows that have no partition,
-    :class:`~ticdc_emit.errors.RegistryError` for a schema that is not registered, and :class:`BatchTooLargeError` where
-    one Arrow array cannot hold the messages.
+    Errors name the table of a row only where a batch is of one.
     """
     read: list[tuple[RowBatch, list[Changes]]] = []
     fault = None
@@ -121,10 +114,7 @@ def _in_order(groups: Sequence[Changes], encoded: Sequence[Encoded], rows: int) 
 
 
 def message_batch(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array) -> pa.RecordBatch:
-    """Return encoded rows; a protocol without keys sends zero-length ones.
-
-    ``partition``: of all rows, or an ``int32`` array of each.
-    """
+    """Return encoded rows; a protocol without keys sends zero-length ones. ``partition``: of all rows, or of each."""
     count, encoded = len(encoded), encoded.whole()
     columns = [
         pa.repeat(_topic(topic), count),
@@ -166,12 +156,7 @@ def control_batch(messages: Sequence[tuple[Target, ControlMessage]]) -> pa.Recor
 def targets_of(
     groups: Sequence[Changes], tables: TablePlan | TableGroup, rows: int
 ) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
-    """Return the topics of a batch's checked rows, and the code of each row's topic and partition.
-
-    ``groups``: the changes that the ``rows`` rows are. A code is the place of the topic times ``MOST_PARTITIONS``, plus
-    the partition. Raises :class:`~ticdc_emit.errors.DispatcherError`, and the :class:`~ticdc_emit.errors.RowError`
-    family for a value that cannot be hashed.
-    """
+    """Return the topics of a batch's checked rows, and each row's code (:class:`EncodedRows`)."""
     if not isinstance(tables, TableGroup):
         if tables.partition is not None:
             return (tables.topic,), np.full(rows, tables.partition, np.int64)
@@ -234,10 +219,7 @@ class SmallGroups:
         self._waiting = {id(changes): own for own in by_kind.values() if len(own) > 1 for changes in own}
 
     def encoded(self, changes: Changes) -> Encoded | None:
-        """Return the messages of a group; ``None`` if it has to be encoded alone, as where one of its kind is refused.
-
-        To be asked for once, after the group was checked.
-        """
+        """Return a checked group's messages, once; ``None`` if it must be encoded alone, as with a refused one."""
         own = self._waiting.get(id(changes))
         if own is not None:
             for each in own:

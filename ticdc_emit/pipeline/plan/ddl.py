@@ -1,8 +1,6 @@
 """The DDL of a changefeed: the tables that it begins with, the statements given to it, and what of them goes out.
 
-In: SQL text, or statements with their commit_ts. Out: a catalog, statements in the form of :data:`DdlStatement`, and
-for the events that a statement makes, whether TiCDC sends them and with which text (:class:`SentDdl`). Where the
-messages go, ``pipeline.deliver.control_events`` knows. Rule sources: see ``schema.ddl_texts`` and
+Where messages go, ``pipeline.deliver.control_events`` knows. Rule sources: see ``schema.ddl_texts`` and
 ``routing.filter_rules``.
 """
 
@@ -29,10 +27,7 @@ DdlStatement: TypeAlias = "tuple[int, str, str]"
 
 
 def catalog_for(config: ChangefeedConfig, schema: str | Catalog) -> Catalog:
-    """Return the catalog of a changefeed's tables, from DDL text or as it is.
-
-    Raises :class:`~ticdc_emit.errors.DdlError`, also for a path: give the file's text.
-    """
+    """Return the catalog of a changefeed's tables. Raises :class:`~ticdc_emit.errors.DdlError`, also for a path."""
     if isinstance(schema, Catalog):
         return schema
     refuse_path(schema)
@@ -78,19 +73,12 @@ class SentDdl:
     def verdicts(
         self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str | None = None
     ) -> tuple[Verdict, ...]:
-        """Return what becomes of each event; filters see the text that TiCDC's see.
-
-        ``bdr_role``: the cluster's when the statement ran, by default the configuration's.
-        """
+        """Return what becomes of each event; filters see the text that TiCDC's see. ``bdr_role``: when it ran."""
         role = self._bdr_role if bdr_role is None else bdr_role
         return tuple(replication.verdicts([self._texts.seen(event) for event in events], commit_ts, role))
 
     def to_send(self, verdicts: Iterable[Verdict]) -> list[DdlEvent]:
-        """Return the events that go out, with the text and the names on the wire.
-
-        Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed stops at the text, and
-        :class:`~ticdc_emit.errors.TableRouteError` where it cannot give it other names.
-        """
+        """Return the events that go out, with the text and the names on the wire; raises where TiCDC stops."""
         going_out = []
         for verdict in verdicts:
             if verdict.result != "discarded":
@@ -122,11 +110,10 @@ _OF_PARTITIONS = frozenset(
 def restore_ddl(query: str, *, sql_mode: str = "", release: str | Release = "classic", charset: str = "utf8mb4") -> str:
     """Return ``query`` as TiCDC writes it on the wire: TiDB's canonical form.
 
-    Placement policies are left out and TTL is off, as a changefeed sends them; a statement that changes nothing else
-    is "". ``sql_mode``: the session's, as in SET SQL_MODE. ``charset``: the session's, which TiDB keeps for
-    CREATE INDEX and ADD INDEX alone. ``release``: classic accepts one statement, next several with ``;`` between.
-    Raises ``DdlError`` with ``statement`` and ``position`` if TiDB's parser fails, and ``UnprintableDdlError`` if
-    TiDB cannot print the statement.
+    Placement policies are left out and TTL is off; a statement that changes nothing else is "". ``sql_mode``: as in SET
+    SQL_MODE. ``charset``: the session's, which TiDB keeps for CREATE INDEX and ADD INDEX alone. ``release``: classic
+    accepts one statement, next several with ``;`` between. Raises ``DdlError`` with ``statement`` and ``position``, and
+    ``UnprintableDdlError`` if TiDB cannot print the statement.
     """
     several = Release.parse(release).ddl.several_statements
     try:

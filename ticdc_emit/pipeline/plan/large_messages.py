@@ -1,9 +1,7 @@
 """Messages that are too large, and compression: from plain messages to those that go out.
 
-In: messages of an encoder or a codec. Out: the same ones compressed, and in place of those beyond ``max-message-bytes``
-what ``large-message-handle-option`` says: an error, the handle key alone, or that with the name of a stored object.
-Nothing is stored here: objects go out beside the messages, as ``Encoded.claims``. Rule sources: semantics 2.0.7,
-2.0.8, 4.9; reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_row_event_encoder.go``,
+Objects are not stored here: they go out beside the messages, as ``Encoded.claims``. Rule sources: semantics 2.0.7,
+2.0.8, 4.9; ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_row_event_encoder.go``,
 ``pkg/sink/codec/simple/encoder.go``, ``pkg/sink/kafka/claimcheck/claim_check.go``.
 """
 
@@ -67,10 +65,8 @@ class LargeMessages:
     """The large-message options of a changefeed, resolved: picklable, and the same for every worker.
 
     ``max_message_bytes`` bounds key, value and the record's overhead, where several rows share a message
-    ``max_packed_bytes``. ``limit_name``: what to raise for more. ``option`` is "unknown" for one that the release
-    does not know. ``compressed_parts``: ``key``, ``value``, both or none. ``storage``: what messages say of the
-    objects' folder. ``raw_value``: whether an object is the value itself, or JSON with key and value. ``packing``: of a
-    protocol whose messages can hold several rows.
+    ``max_packed_bytes``. ``option`` is "unknown" for one that the release does not know. ``storage``: what messages say
+    of the objects' folder. ``raw_value``: whether an object is the value itself, or JSON with key and value.
     """
 
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
@@ -93,11 +89,7 @@ class LargeMessages:
         message_limit: int | None = None,
         names: ClaimNames | None = None,
     ) -> LargeMessages:
-        """Resolve a configuration. ``message_limit``: the largest message that the topics take.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for a storage URI that names no storage,
-        :class:`~ticdc_emit.errors.MissingDependencyError` where compression needs a package.
-        """
+        """Resolve a configuration; ``message_limit``: the largest message that the topics take. Raises ConfigError."""
         handle, limit = config.codec.large_message_handle, config.codec.max_message_bytes
         largest = limit if message_limit is None else min(limit, message_limit)
         if message_limit is not None and config.release.delivery.message_limit == "topic":
@@ -121,10 +113,7 @@ class LargeMessages:
         )
 
     def encode(self, changes: Changes, plain: Encoded | None = None) -> Encoded:
-        """Return one message per change, as it goes out; :class:`MessageTooLargeError` for one that cannot.
-
-        ``plain``: what their encoder makes of them, where it is known.
-        """
+        """Return each change's message as it goes out, from ``plain`` if known; MessageTooLargeError if it cannot."""
         encoder = changes.encoder
         plain = encoder.encode(changes) if plain is None else plain
         encoded = self._compressed(plain)
@@ -155,11 +144,7 @@ class LargeMessages:
     def control(
         self, message: ControlMessage, context: Mapping[str, object] | None, what: str = "message"
     ) -> ControlMessage:
-        """Return a control message as it goes out.
-
-        ``context``: of one that TiCDC refuses beyond the limit (:class:`MessageTooLargeError`), what the error names.
-        ``what``: the message in words.
-        """
+        """Return a control message as it goes out; ``context``: what the error of one beyond the limit names."""
         key, value = message.key, message.value
         if not self.compressed_parts and context is None:
             return message

@@ -1,8 +1,7 @@
 """PLAN's last step for protocols with a schema registry: give encoders the headers of their registered schemas.
 
-In: a plan, and which kinds of change of which table versions will be encoded. Out: the plan with headers. What has no
-rows is not registered, as TiCDC registers a schema with the first row that needs it: of a delete, only the key's. The
-codec gets the headers of control messages likewise. Nothing happens for protocols without schemas.
+What has no rows is not registered, as TiCDC registers a schema with the first row that needs it: of a delete, only the
+key's. The codec gets the headers of control messages likewise.
 """
 
 from __future__ import annotations
@@ -29,10 +28,7 @@ Needed = Iterable[tuple[RowEncoder, Op]]
 
 
 class Registrar:
-    """Registers schemas as plans need them, each once per change of a subject's table version.
-
-    ``registry``: instead of the one that the changefeed configures, which is not asked before a schema is needed.
-    """
+    """Registers schemas as plans need them, once per change of a subject, in ``registry`` or the configured one."""
 
     def __init__(self, config: ChangefeedConfig, registry: SchemaRegistry | None = None) -> None:
         self._config = config
@@ -48,10 +44,7 @@ class Registrar:
         return SubjectCache(self._registry)
 
     def register_controls(self, plan: Plan, events: Iterable[DdlEvent | None]) -> Plan:
-        """Return the plan whose codec has the headers for the messages of DDL, and of watermarks (``None``).
-
-        Raises as :meth:`register_rows`.
-        """
+        """Return the plan whose codec has the headers for messages of DDL, and of watermarks (``None``)."""
         codec, headers = plan.codec, {}
         if not isinstance(codec, RegisteredControls):
             return plan
@@ -62,10 +55,7 @@ class Registrar:
         return replace(plan, codec=codec.with_headers(headers)) if headers else plan
 
     def _control_header(self, subject: str, schema: str) -> bytes:
-        """Return the header of a subject's first schema: TiCDC asks once, as no table's version changes.
-
-        The schema of a DDL names its database; those of others have the same fields.
-        """
+        """Return the header of a subject's first schema: TiCDC asks once, as no table's version changes."""
         if subject not in self._of_controls:
             self._of_controls[subject] = self._registry.register(subject, schema).header
         return self._of_controls[subject]
@@ -73,9 +63,7 @@ class Registrar:
     def register_rows(self, plan: Plan, table: TablePlan, needed: Needed, refused: str | None = None) -> Plan:
         """Return the plan whose encoders of ``table`` have the headers for what is ``needed``, in that order.
 
-        ``refused``: the column for whose value TiCDC refuses the row. Raises the
-        :class:`~ticdc_emit.errors.RegistryError` family, and :class:`~ticdc_emit.errors.SchemaError` for a table that
-        has no schema.
+        ``refused``: the column for whose value TiCDC refuses the row.
         """
         by_encoder: dict[int, RegisteredRows] = {}
         for encoder, op in needed:
@@ -130,9 +118,7 @@ def needed_by(batch: pa.RecordBatch, table: TablePlan) -> Iterator[tuple[RowEnco
 
 
 def needed_by_all(table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
-    """Yield every version of a table that can have rows and has no headers yet, for anyone who cannot see the rows
-    beforehand.
-    """
+    """Yield every version that can have rows and has no headers yet, for anyone who cannot see rows beforehand."""
     ends = [*table.since[1:], None]
     for since, end, encoder in zip(table.since, ends, table.encoders, strict=True):
         if since != end and _is_registered(encoder) and not encoder.headers:

@@ -1,8 +1,7 @@
 """The plan of a changefeed: every version of every table with its row encoder, and where its messages go.
 
-In: the configuration, the histories of the tables, the sink's partition counts and its size limit. Out: a
-:class:`Plan`, which knows no row, asks nobody and is pickled to the workers; what follows from its fields is worked out
-anew there. ``pipeline.planning`` makes the plans of a changefeed, and an ``Encoder`` makes its own.
+A :class:`Plan` knows no row, asks nobody and is pickled to the workers; what follows from its fields is worked out anew
+there. ``pipeline.planning`` makes a changefeed's, and an ``Encoder`` its own.
 """
 
 from __future__ import annotations
@@ -79,8 +78,7 @@ class _Route(NamedTuple):
 class TablePlan:
     """The row encoders of one table name over time, and where its messages go.
 
-    ``rule`` and ``partitions`` give the partition of each row; ``partition`` is that of all rows, ``None`` if it
-    depends on the row. ``routes``: of each version, if they differ (:meth:`routed`); ``topic``: of the newest.
+    ``partition`` is that of all rows, ``None`` if it depends on the row. ``routes``: of each version, if they differ.
     """
 
     schema: str
@@ -115,10 +113,7 @@ class TablePlan:
             raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=self.full_name)
 
     def rows_left_out(self, commit_ts: pa.Array, *, keyless: bool) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
-        """Yield for each span why it is left out, and which rows fall into it.
-
-        ``keyless``: whether spans of versions without a handle key count too.
-        """
+        """Yield why a span is left out, and its rows; ``keyless``: spans without a handle key count too."""
         for span in self.left_out:
             if keyless or span.reason != KEYLESS:
                 yield span.reason, span.covers(commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64))
@@ -187,10 +182,7 @@ class TablePlan:
         return next(place for place, each in enumerate(self.encoders) if each is encoder)
 
     def encoder_at(self, commit_ts: int, newest: int | None = None) -> RowEncoder:
-        """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO.
-
-        ``newest``: the place in ``encoders`` of the newest version that they can have.
-        """
+        """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO."""
         place = bisect_left(self.since, commit_ts) - 1
         if newest is not None:
             place = min(place, newest)
@@ -219,10 +211,9 @@ class TablePlan:
         return np.searchsorted(np.array(self.since[1:], np.uint64), stamps, side="left")
 
     def spans(self, commit_ts: pa.Array, physical_ids: pa.Array | None = None) -> list[tuple[int, int, RowEncoder]]:
-        """Cut rows into (start, length, encoder) runs of one table version, in whatever order they come.
+        """Cut rows, in any order, into (start, length, encoder) runs of one table version.
 
-        ``physical_ids``: the rows' physical table ids, where it matters that partitions may keep an older version,
-        which has the same columns.
+        ``physical_ids``: where it matters that partitions may keep an older version, which has the same columns.
         """
         numbers = commit_ts.to_numpy()
         if len(numbers) == 0:
@@ -265,10 +256,7 @@ class Plan:
     """The place of the first table: that of the only one, in the plan of a table among many."""
 
     def of_table(self, schema: str, name: str) -> Plan:
-        """Return the plan as rows of one table need it, with the table's place among all.
-
-        A task of one of 10,000 tables does not carry the other 9,999. Not for control messages.
-        """
+        """Return the plan for one of 10,000 tables' rows, without the other 9,999. Not for control messages."""
         key = schema, name
         return replace(self, tables={key: self.table(*key)}, first_place=self.places[key])
 
@@ -373,10 +361,9 @@ def make_plan(
 ) -> Plan:
     """Plan every version of every table.
 
-    ``partitions`` is the partition count of each topic and ``message_limit`` the largest message that the topics take,
-    both from the sink. ``claim_names``: how messages in the claim-check storage are named. ``unreplicated``: what
-    TiCDC leaves out (``routing.replication``), whose versions are ``None`` in ``tables``. ``encoders``: of earlier
-    plans of this changefeed; those that are new are added.
+    ``partitions`` of each topic and ``message_limit``, the largest message that topics take, are the sink's.
+    ``unreplicated``: what TiCDC leaves out, whose versions are ``None`` in ``tables``. ``encoders``: of earlier plans;
+    new ones are added.
     """
     codec = codec_for(config)
     if config.storage is not None:
@@ -445,11 +432,7 @@ def _turns(changes: Mapping[int, int]) -> list[int]:
 
 
 def verify_tables(config: ChangefeedConfig, tables: Iterable[TableInfo]) -> None:
-    """Refuse tables that TiCDC refuses when a changefeed is created.
-
-    Raises :class:`~ticdc_emit.errors.DispatcherError`, :class:`~ticdc_emit.errors.ColumnSelectorError` and, for the
-    expressions of event filters, :class:`~ticdc_emit.errors.ConfigError`.
-    """
+    """Refuse tables that TiCDC refuses when a changefeed is created."""
     router, selectors = Router.of(config, {}), ColumnSelectors.of(config)
     filters = EventFilters.of(config)
     for table in tables:
@@ -479,10 +462,9 @@ def topics_of(
 def _route(
     router: Router, schema: str, name: str, encoders: Iterable[RowEncoder | None], *, is_left_out: bool
 ) -> _Route:
-    """Return where the messages of a table go. ``is_left_out``: whether TiCDC leaves out any of its rows.
+    """Return where a table's messages go, by the name that they show.
 
-    They are routed by the name that they show: that of a table may be in another case behind a RENAME, and behind a
-    discarded statement another one.
+    A RENAME may have another case than the table, and after a discarded statement the name may be another one.
     """
     shown = [None if encoder is None else encoder.table.source_name for encoder in encoders]
     names = {each for each in shown if each is not None}
