@@ -1,8 +1,6 @@
 """Delivery: batches of messages in, acknowledged messages out, per-partition order kept.
 
-:mod:`~ticdc_emit.delivery.base` is what the rest of the library knows; Kafka, files, memory and standard output are
-four sinks behind it.  Only ``delivery.kafka*`` talk to confluent_kafka, and only inside their functions. Each is
-imported when it is first used.
+Only ``delivery.kafka*`` talk to confluent_kafka, and only inside their functions.
 """
 
 from __future__ import annotations

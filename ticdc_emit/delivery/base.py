@@ -1,8 +1,7 @@
 """The contract between the pipeline and every sink: messages in, acknowledged messages out.
 
-In: batches of messages (:data:`MESSAGE_SCHEMA`) or of one topic-partition (:class:`PartitionBatch`). Out: a
-:class:`DeliveryReport` of what was acknowledged. A :class:`Sink` opens a :class:`MessageWriter` for each task; the
-sinks of this package build theirs on :class:`TaskWriter`. :class:`Message` is one record as a consumer reads it.
+A :class:`Sink` opens a :class:`MessageWriter` for each task; the sinks of this package build theirs on
+:class:`TaskWriter`. :class:`Message` is one record as a consumer reads it.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ class Message(NamedTuple):
 def to_messages(*batches: pa.RecordBatch | pa.Table) -> list[Message]:
     """Return the messages of batches as they would be on empty topics: offsets count from 0 through all batches.
 
-    ``batches``: what :class:`~ticdc_emit.Encoder` returns, or any other with the columns ``topic`` (string),
-    ``partition`` (integer), ``key`` and ``value`` (binary).
+    ``batches``: with the columns ``topic`` (string), ``partition`` (integer), ``key`` and ``value`` (binary).
     """
     offsets: Counter[tuple[str, int]] = Counter()
     messages: list[Message] = []
@@ -89,10 +87,7 @@ class PartitionCount(NamedTuple):
 
 @dataclass(frozen=True)
 class DeliveryReport:
-    """The acknowledged messages, per ``(topic, partition)``.  Reports of tasks and flushes add up with ``+``.
-
-    ``retries``: the number of retries after failed or lost connections to the sink.
-    """
+    """The acknowledged messages, per ``(topic, partition)``; reports add up with ``+``. ``retries``: of connections."""
 
     per_partition: Mapping[Target, PartitionCount] = field(default_factory=dict)
     retries: int = 0
@@ -126,17 +121,17 @@ class DeliveryReport:
 
 
 class MessageWriter(Protocol):
-    """One per worker task, used by one thread.  Once a call has raised, the writer is only good for closing.
+    """One per worker task, used by one thread. Once a call has raised, the writer is only good for closing.
 
-    Leaving its ``with`` block without an exception flushes and closes; with one, it closes only, and what was not
-    flushed may or may not have been delivered (the task is expected to be repeated).
+    Leaving its ``with`` block flushes and closes; after an exception it closes only, and what was not flushed may or
+    may not have been delivered.
     """
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Enqueue the rows, those of one topic-partition in their order; waits while the sink is full.
 
-        Raises :class:`~ticdc_emit.errors.MessageTooLargeError` before any row of the batch is enqueued, and the
-        :class:`~ticdc_emit.errors.DeliveryError` family as soon as the sink has refused or lost any message.
+        Raises :class:`~ticdc_emit.errors.MessageTooLargeError` before any row is enqueued, and
+        :class:`~ticdc_emit.errors.DeliveryError` as soon as the sink has refused or lost any message.
         """
 
     def flush(self) -> DeliveryReport:
@@ -154,27 +149,22 @@ class Sink(Protocol):
     """A picklable description of where messages go; holds no connection."""
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
-        """Called once on the driver, before anything is sent: connect to the sink and create missing topics.
+        """Connect to the sink and create missing topics: called once on the driver, before anything is sent.
 
-        ``topics`` maps each topic to its wanted number of partitions (None: as many as it has). Returns the number of
-        partitions to use: the wanted number, or the topic's own.  Raises
-        :class:`~ticdc_emit.errors.BrokerUnreachableError` (with the time waited),
-        :class:`~ticdc_emit.errors.AuthenticationError`, :class:`~ticdc_emit.errors.UnknownTopicError`, or
-        :class:`~ticdc_emit.errors.ConfigError` if an existing topic has fewer partitions than wanted.
+        ``topics`` maps each to its wanted number of partitions (None: as many as it has). Returns the numbers to use.
+        Raises the :class:`~ticdc_emit.errors.DeliveryError` family, and :class:`~ticdc_emit.errors.ConfigError` if a
+        topic has fewer partitions than wanted.
         """
 
     def message_limit(self, topics: Iterable[str]) -> int:
         """Return the size limit of one message in bytes, for encoders; called on the driver after :meth:`prepare`.
 
         ``max-message-bytes``, or for Kafka the topics' ``max.message.bytes`` less 128 if that is lower, as TiCDC does;
-        TiCDC's ``next`` takes the topics' ``max.message.bytes`` as it is.
+        TiCDC's ``next`` takes it as it is.
         """
 
     def open(self, message_limit: int | None = None) -> MessageWriter:
-        """Return a writer for one task, in the process that calls it.
-
-        ``message_limit``: the result of the method of that name, for a sink that may send many messages as one.
-        """
+        """Return a writer for one task; ``message_limit``: for a sink that may send many messages as one."""
 
 
 MOST_PARTITIONS = 1 << 31
@@ -182,10 +172,7 @@ MOST_PARTITIONS = 1 << 31
 
 
 def effective_partitions(topic: str, asked: int | None, existing: int) -> int:
-    """Return the partitions to dispatch to, which may be fewer than the topic has.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrKafkaInvalidPartitionNum) if more are asked for.
-    """
+    """Return the partitions to dispatch to, all or some of the topic's; ``ConfigError`` if more are asked for."""
     if asked is None:
         return existing
     if asked > existing:
@@ -243,9 +230,7 @@ class PartitionBatch(NamedTuple):
 def partition_batches(batch: pa.RecordBatch, max_message_bytes: int) -> list[PartitionBatch]:
     """Check a batch of messages, and return those of each topic-partition in their order.
 
-    No sink promises an order between partitions, and a loop over the messages of one is five times as fast as one that
-    changes its partition with every row. Raises :class:`~ticdc_emit.errors.MessageTooLargeError` for the first row
-    above ``max_message_bytes`` and :class:`~ticdc_emit.errors.DeliveryError` for a batch that is not one of messages.
+    A loop over the messages of one partition is five times as fast as one that changes it with every row.
     """
     try:
         names, places, keys, values = (batch.column(part.name).cast(part.type) for part in list(MESSAGE_SCHEMA)[:4])

@@ -1,8 +1,4 @@
-"""The claim-check storage: objects of messages that are too large, in a folder or a bucket.
-
-In: ``claim-check-storage-uri``, and objects with their locations. Out: :class:`ClaimStore`, which puts and gets them in
-an :class:`~ticdc_emit.delivery.object_storage.ObjectStorage`.
-"""
+"""The claim-check storage: objects of messages that are too large, in a folder or a bucket."""
 
 from __future__ import annotations
 
@@ -28,8 +24,8 @@ class Claim(NamedTuple):
 class ClaimStore:
     """The objects under a ``claim-check-storage-uri``. Picklable; connects at the first use.
 
-    ``attempts``: how often a request is tried, with waits from ``backoff_s`` seconds on. Raises
-    :class:`~ticdc_emit.errors.ConfigError` for a URI that is not a supported storage.
+    ``attempts``: of a request, with waits from ``backoff_s`` seconds on. Raises
+    :class:`~ticdc_emit.errors.ConfigError`.
     """
 
     uri: Secret[str]
@@ -53,11 +49,7 @@ class ClaimStore:
         )
 
     def put(self, claims: Iterable[Claim]) -> None:
-        """Store every claim. An object of the same name is replaced; a replay writes the same bytes.
-
-        Raises :class:`ClaimCheckError` if the storage refuses one, :class:`~ticdc_emit.errors.MissingDependencyError`
-        if a package for the storage is missing.
-        """
+        """Store every claim; one of the same name is replaced. Raises :class:`ClaimCheckError`."""
         store = self._objects
         objects = {_path(store, claim.location): [claim.content] for claim in claims}
         if objects:
@@ -65,10 +57,7 @@ class ClaimStore:
             store.put(objects, f"cannot store {what}")
 
     def get(self, location: str) -> bytes:
-        """Return the object that a message names.
-
-        Raises :class:`ClaimCheckError` for a location outside this storage, and for a missing object.
-        """
+        """Return the object that a message names; :class:`ClaimCheckError` for a missing one or another storage's."""
         store = self._objects
         path, files = _path(store, location), store.files()
         content: bytes = store.attempt(lambda: files.cat_file(path), "cannot read an object", location)

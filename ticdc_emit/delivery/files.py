@@ -1,8 +1,7 @@
 """Messages as files: one per topic-partition, one JSON line per message, the same bytes for the same messages.
 
-In: batches of messages.  Out: ``{directory}/{topic}/{partition:05d}.jsonl``, each line ``{"key":…,"value":…}`` with
-text where the bytes are UTF-8, ``{"base64":…}`` where they are not and ``null`` where they are null.  So the SHA-256
-of a file proves what a consumer of that partition would have read.
+A line of ``{directory}/{topic}/{partition:05d}.jsonl`` is ``{"key":…,"value":…}`` with text where the bytes are UTF-8,
+``{"base64":…}`` where they are not and ``null`` where they are null.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ _SPOOL_BYTES = 8 * 1024 * 1024
 class FileSink:
     """A :class:`~ticdc_emit.delivery.base.Sink` into ``directory``, which every worker must reach at that path.
 
-    A topic is a folder with one file per partition, made by ``prepare``; a flush appends. A new topic gets
-    ``new_partitions`` if no number is given.
+    A topic is a folder with one file per partition, by default ``new_partitions``; a flush appends.
     """
 
     directory: str
@@ -147,8 +145,8 @@ class FileWriter(TaskWriter):
 def read_files(path: str | Path) -> Iterator[Message]:
     """Yield the messages in a sink's directory (by topic and partition), a topic's folder, or one partition's file.
 
-    A last line without its end, left by a writer that died, was never acknowledged and is not read.  Raises
-    :class:`~ticdc_emit.errors.DeliveryError` for a line or a file name that does not come from a sink.
+    A last line without its end was never acknowledged and is not read. Raises :class:`~ticdc_emit.errors.DeliveryError`
+    for a line or a file name that does not come from a sink.
     """
     return FileReader(path).read()
 

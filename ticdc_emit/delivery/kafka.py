@@ -1,9 +1,7 @@
 """The sink of ``kafka://``: topics and writers of a Kafka cluster, from a changefeed's options.
 
-In: the options of :mod:`ticdc_emit.config.kafka`. Out: :class:`KafkaSink`, with settings by librdkafka's names
-(:meth:`KafkaSink.connection_settings`, :meth:`KafkaSink.producer_settings`); secrets stay wrapped until then. What
-librdkafka cannot do is refused by the option's name, before anything connects. :class:`KafkaAdmin` asks the brokers for
-topics and their limits, as TiCDC does when a changefeed is created, and creates what is missing.
+Settings have librdkafka's names, secrets stay wrapped until then. What librdkafka cannot do is refused by the option's
+name, before anything connects. :class:`KafkaAdmin` asks for topics and their limits, as TiCDC does.
 """
 
 from __future__ import annotations
@@ -118,7 +116,7 @@ class KafkaSink:
         """Return the sink that a changefeed's ``config`` describes.
 
         ``kafka-version`` and ``max-retry`` have no counterpart: librdkafka negotiates the one, and retries until the
-        delivery timeout.  Raises :class:`~ticdc_emit.errors.ConfigError` for security options that librdkafka lacks.
+        delivery timeout. Raises :class:`~ticdc_emit.errors.ConfigError` for security options that librdkafka lacks.
         """
         return cls(
             brokers=config.brokers,
@@ -184,10 +182,7 @@ class KafkaSink:
         }
 
     def producer_settings(self, message_limit: int | None = None) -> dict[str, Any]:
-        """librdkafka settings of a writer's producer, secrets in the clear.
-
-        To a topic a batch of messages is one message, so ``message_limit`` bounds it.
-        """
+        """librdkafka settings, secrets in the clear; ``message_limit`` bounds a batch too, which is a message."""
         largest = max(self.max_message_bytes, message_limit or 0)
         # librdkafka counts a record's framing; the limit itself is checked before it
         message_max = min(largest + RECORD_OVERHEAD_BYTES, 1_000_000_000)
@@ -346,9 +341,7 @@ class KafkaAdmin:
         return limit
 
     def _configs(self, resources: list[Any]) -> dict[str, Any]:
-        """Return the settings of topics. The broker that answers may not know a topic yet that another one has just
-        created; it is asked again.
-        """
+        """Return the settings of topics, asked again while a broker does not know one that was just created."""
         from confluent_kafka import KafkaError, KafkaException
 
         deadline = time.monotonic() + self._timeout
@@ -362,10 +355,7 @@ class KafkaAdmin:
             time.sleep(0.05)
 
     def _makes_topics_itself(self, metadata: ClusterMetadata) -> bool:
-        """Return whether the broker makes topics when it is asked for them, and cannot be asked for anything else.
-
-        An embedded Kafka does: none of its brokers is a controller, and none knows the request for a configuration.
-        """
+        """Return whether asking makes topics, as an embedded Kafka does: no controller, no configuration requests."""
         from confluent_kafka import KafkaError, KafkaException
 
         if not self._sink.admin_api or metadata.controller_id in metadata.brokers:

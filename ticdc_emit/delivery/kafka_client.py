@@ -1,9 +1,4 @@
-"""What the Kafka clients of this package share: connections that say why they fail, and librdkafka's errors as ours.
-
-In: settings by librdkafka's names, and a ``KafkaError`` with its topic and partition. Out: a client's settings with its
-:class:`ConnectionLog`, the metadata of topics, and errors of the :class:`~ticdc_emit.errors.DeliveryError` family (or
-:class:`~ticdc_emit.errors.MessageTooLargeError`) with librdkafka's own words as cause, secrets masked.
-"""
+"""What the Kafka clients of this package share: connections that say why they fail, and librdkafka's errors as ours."""
 
 from __future__ import annotations
 
@@ -158,9 +153,9 @@ _REFUSAL_LASTS_S = 1.5
 class ConnectionLog:
     """Logger and error callback of one client; ``cause`` is why a connection last failed, empty if none did.
 
-    librdkafka reports every reconnect as an error; what matters of it reaches the caller as a typed error, so its lines
-    go to :mod:`logging` as debug messages only.  ``login_refused``: ``cause`` is a login or certificate turned down.
-    ``failures`` counts connections that failed or were lost.
+    librdkafka reports every reconnect as an error, and what matters reaches the caller as a typed error, so its lines
+    are debug messages. ``login_refused``: ``cause`` is a login or certificate turned down. ``failures``: lost
+    connections too.
     """
 
     def __init__(self) -> None:
@@ -228,12 +223,7 @@ def find_topics(
     timeout_s: float,
     topic: str | None = None,
 ) -> ClusterMetadata:
-    """Return the metadata of ``topic``, or of the cluster and all its topics.
-
-    Raises :class:`~ticdc_emit.errors.BrokerUnreachableError` after ``timeout_s``,
-    :class:`~ticdc_emit.errors.AuthenticationError` as soon as a refusal has lasted, and ``KafkaException`` for what
-    Kafka answered.
-    """
+    """Return the metadata of ``topic``, or of the whole cluster; raises as soon as a refusal has lasted."""
     from confluent_kafka import KafkaException
 
     started = time.monotonic()

@@ -1,8 +1,6 @@
 """Read topics: completely, message by message up to their current end, or for as long as the caller reads.
 
-In: connection settings and topics. Out: an iterator of :class:`~ticdc_emit.delivery.base.Message` records as they
-arrive, those of one partition in their order. No consumer group is left behind. Partitions that a topic gets meanwhile
-are not seen.
+No consumer group is left behind. Partitions that a topic gets meanwhile are not seen.
 """
 
 from __future__ import annotations
@@ -48,14 +46,10 @@ def stream_topics(
 ) -> Iterator[Message]:
     """Yield what the topics hold in the cluster of ``settings`` (:meth:`KafkaSink.connection_settings`).
 
-    ``topics``: their names, or what chooses among the names of all topics that exist.
-    ``newest`` limits the messages per partition to begin with; ``follow``: do not end where the topics end now.
-    ``partitions``: takes the number of each topic's partitions before the first message. ``timeout_s``: how long to
-    wait for a connection, and without ``follow`` for the next message that is there.
-
-    Raises :class:`~ticdc_emit.errors.BrokerUnreachableError`, :class:`~ticdc_emit.errors.AuthenticationError`,
-    :class:`~ticdc_emit.errors.UnknownTopicError`, or :class:`~ticdc_emit.errors.DeliveryError` if messages that the
-    topics hold do not arrive.
+    ``topics``: names, or what chooses among those that exist. ``newest`` limits the messages per partition to begin
+    with; ``follow``: do not end where the topics end now. ``partitions``: takes the number of each topic's partitions
+    before the first message. ``timeout_s``: for a connection, and without ``follow`` for the next message. Raises the
+    :class:`~ticdc_emit.errors.DeliveryError` family.
     """
     with _consumer(settings) as (consumer, log, brokers):
         targets: list[Target] = []
@@ -74,10 +68,7 @@ def stream_topics(
 
 
 def end_offsets(settings: Mapping[str, Any], targets: Collection[Target], timeout_s: float = 10.0) -> dict[Target, int]:
-    """Return the offset after the last message of each topic-partition in the cluster of ``settings``.
-
-    Raises :class:`~ticdc_emit.errors.BrokerUnreachableError` or :class:`~ticdc_emit.errors.AuthenticationError`.
-    """
+    """Return the offset after the last message of each topic-partition in the cluster of ``settings``."""
     with _consumer(settings) as (consumer, _, _):
         from confluent_kafka import TopicPartition
 

@@ -1,9 +1,7 @@
 """The writer of a task: messages in, enqueued with librdkafka, and all acknowledged when it is flushed.
 
-In: batches of one topic-partition. Out: a report of what was acknowledged, or the first failure as an error of the
-:class:`~ticdc_emit.errors.DeliveryError` family. A :class:`KafkaWriter` acquires a producer of this process and
-releases it, since connecting costs more than a small batch. An :class:`InFlightLimit` bounds how far enqueuing runs
-ahead of acknowledgements.
+A :class:`KafkaWriter` borrows a producer of this process, since connecting costs more than a small batch. An
+:class:`InFlightLimit` bounds how far enqueuing runs ahead of acknowledgements.
 """
 
 from __future__ import annotations
@@ -181,10 +179,7 @@ class KafkaWriter(TaskWriter):
         )
 
     def _existing_partitions(self) -> dict[str, int] | None:
-        """Return the number of partitions of all topics; ``None`` if the cluster does not answer.
-
-        A dead broker may not be why nothing is acknowledged: librdkafka also waits for a topic that was deleted.
-        """
+        """Return all topics' partitions, ``None`` without an answer: librdkafka also waits for a deleted topic."""
         from confluent_kafka import KafkaException
 
         try:
@@ -316,8 +311,8 @@ class InFlightLimit:
     """How far enqueuing one partition may run ahead of its acknowledgements; ``outstanding``: messages of others.
 
     librdkafka counts what is outstanding of all partitions together. So what was outstanding before a partition's first
-    message counts as others' for as long as it may be: what is left of another partition may lie there until
-    ``linger.ms`` is over. ``_begun``: what was enqueued, of all partitions, when each of the last pieces began.
+    message counts as others' for as long as it may be: until ``linger.ms`` is over. ``_begun``: what was enqueued, of
+    all partitions, when each of the last pieces began.
     """
 
     def __init__(self, outstanding: int) -> None:
@@ -328,8 +323,8 @@ class InFlightLimit:
     def most(self, share: float, enqueued: int, outstanding: int) -> int | None:
         """Return how many messages may be outstanding when ``share`` of a piece is enqueued; ``None``: any number.
 
-        ``enqueued``: the number of messages, of all partitions, that were enqueued before. Small shares fill a piece
-        together: else a few messages would wait for others that librdkafka does not send before it has a batch.
+        Small shares fill a piece together: else a few messages would wait for others that librdkafka does not send
+        before it has a batch.
         """
         self._others = min(self._others, outstanding)
         if self._filled + share <= 1:

@@ -1,8 +1,4 @@
-"""Messages kept in this process, for tests and for `Encoder` users who want to look at them.
-
-In: batches of messages.  Out: :func:`messages` of a named store.  The store lives in the process that wrote to it: with
-Spark workers in other processes, read files or Kafka instead.
-"""
+"""Messages in the memory of the process that wrote them, for tests; with Spark workers, read files or Kafka instead."""
 
 from __future__ import annotations
 
@@ -29,11 +25,7 @@ _lock = threading.Lock()
 
 
 def messages(name: str, topic: str | None = None) -> list[Message]:
-    """Return all messages in the store ``name`` (of ``memory://name``), or those of one topic, by topic, partition and
-    offset.
-
-    A store that nobody has written to is empty.
-    """
+    """Return the messages in ``memory://name``, or of one topic, by topic, partition and offset."""
     with _lock:
         return [
             Message(each, number, offset, key, value)
@@ -52,10 +44,7 @@ def clear(name: str) -> None:
 
 @dataclass(frozen=True)
 class MemorySink:
-    """A :class:`~ticdc_emit.delivery.base.Sink` into the store ``name`` of the process that opens it.
-
-    ``in_process``: what tells Spark to deliver from the driver.
-    """
+    """A sink into the store ``name`` of this process; ``in_process``: tells Spark to deliver from the driver."""
 
     in_process: ClassVar[bool] = True
     name: str

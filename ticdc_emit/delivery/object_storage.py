@@ -1,9 +1,7 @@
 """A folder or a bucket that fsspec knows: where claim checks and the files of a storage sink are.
 
-In: one of TiDB's storage URIs (:class:`~ticdc_emit.config.uri.StorageUri`), whose parameters become fsspec's protocol
-and the options of its file system (s3fs, gcsfs, adlfs). Out: :class:`ObjectStorage`, which reads and writes objects,
-tries again where that may help, and tells no secret when it fails. As TiDB does, parameters that it does not know are
-ignored; those that it acts on and this library does not are refused. Rule sources: ``pingcap/tidb:
+:class:`ObjectStorage` tries again where that may help, and tells no secret when it fails. As TiDB does, parameters that
+it does not know are ignored; those that it acts on and this library does not are refused. Rule sources: ``pingcap/tidb:
 pkg/objstore/s3like/store.go`` (S3BackendOptions), ``gcs.go``, ``azblob.go``.
 """
 
@@ -57,10 +55,7 @@ def check_parameters(storage: StorageUri) -> None:
 
 
 def protocol_and_options(storage: StorageUri) -> tuple[str, dict[str, Any]]:
-    """Return fsspec's protocol and the options of the file system.
-
-    Raises :class:`ConfigError` for credentials that lack a part, and for an endpoint that cannot be one.
-    """
+    """Return fsspec's protocol and options; :class:`ConfigError` for incomplete credentials and a wrong endpoint."""
     protocol, make = _PROTOCOLS[storage.kind]
     try:
         return protocol, make(_given(storage))
@@ -161,10 +156,8 @@ T = TypeVar("T")
 class ObjectStorage:
     """Objects under a storage URI. Picklable; connects at the first use.
 
-    ``option``: the option that has the URI, which errors name. ``attempts``: how often a request is tried, with waits
-    from ``backoff_s`` seconds on. ``error``: the type of errors. ``extra``: the extra of this library that a storage
-    without a package of its own needs. Raises :class:`~ticdc_emit.errors.ConfigError` for a URI that is not a supported
-    storage.
+    ``option``: has the URI; errors name it. ``attempts``: of a request, with waits from ``backoff_s`` seconds on.
+    ``error``: the type of errors. ``extra``: of this library, for a storage without a package of its own.
     """
 
     uri: Secret[str]
@@ -186,11 +179,7 @@ class ObjectStorage:
 
     @hides_arguments
     def files(self) -> Any:
-        """Return fsspec's file system.
-
-        Raises :class:`~ticdc_emit.errors.MissingDependencyError` if a package for the storage is missing, and what
-        :meth:`attempt` raises for credentials that the package refuses.
-        """
+        """Return fsspec's file system; :class:`~ticdc_emit.errors.MissingDependencyError` without its package."""
         kind, (protocol, options) = self.storage.kind, protocol_and_options(self.storage)
         extra, package = _PACKAGES.get(kind, (self.extra, ""))
         with importing(f"{self.option} needs fsspec and tenacity", extra=extra):
@@ -208,10 +197,7 @@ class ObjectStorage:
         return self.attempt(connect, "cannot use the storage", self.storage.location)
 
     def put(self, objects: Mapping[str, Sequence[Data]], failure: str) -> None:
-        """Store objects by their paths, each whole or not at all; objects of the same names are replaced.
-
-        ``objects``: the parts of each, which a file system takes without a copy. Raises what :meth:`attempt` raises.
-        """
+        """Store objects, each whole or not at all; ``objects``: the parts of each, taken without a copy if possible."""
         files = self.files()
         if self.storage.kind == "file":
             self.attempt(lambda: _replace_files(objects), failure, self.storage.location)
@@ -220,10 +206,7 @@ class ObjectStorage:
         self.attempt(lambda: files.pipe(whole), failure, self.storage.location)
 
     def attempt(self, ask: Callable[[], T], failure: str, location: str) -> T:
-        """Return what a request gives; it is tried again where that may help.
-
-        Raises ``error`` with the text ``failure``, the cause and the ``location``, without secrets.
-        """
+        """Return what a request gives, tried again where that may help; else raise ``error``, without secrets."""
         from tenacity import Retrying, retry_if_not_exception_type, stop_after_attempt, wait_exponential
 
         retrying = Retrying(

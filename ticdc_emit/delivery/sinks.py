@@ -1,7 +1,4 @@
-"""Which sink a changefeed writes to: the only module that knows all of them.
-
-In: a changefeed's configuration. Out: the :class:`~ticdc_emit.delivery.base.Sink` that its sink URI's scheme names.
-"""
+"""Which sink a changefeed writes to: the only module that knows all of them."""
 
 from __future__ import annotations
 
@@ -21,11 +18,7 @@ from ticdc_emit.delivery.storage_files import StorageSink
 
 
 def sink_for(config: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = None) -> Sink:
-    """Return the sink of ``kafka://``, ``jsonl://``, ``memory://`` or ``stdout://``; ``file://``, ``s3://``, ``gcs://``
-    and ``azblob://`` are TiCDC's storage sink.
-
-    ``librdkafka``: further client settings of Kafka.
-    """
+    """Return the sink of ``kafka://``, ``jsonl://``, ``memory://``, ``stdout://``, or of a storage (``s3://`` ...)."""
     uri, limit = config.sink_uri, config.codec.max_message_bytes
     if uri.stored:
         return StorageSink.of(config)

@@ -1,13 +1,11 @@
-"""Messages on standard output, for a program at the other end of a pipe.
+"""Messages on standard output, each with topic, partition and offset, for a program at the other end of a pipe.
 
-In: batches of messages. Out: their bytes on the standard output of the process that opens the sink, each message with
-its topic, partition and offset, those of a partition in order. ``framing``, a parameter of ``stdout://``, says how:
+``framing``, a parameter of ``stdout://``, says how:
 
-- ``json``: a line of JSON for each message. Key and value are text where their bytes are UTF-8, ``{"base64": …}`` where
-  they are not, and ``null`` where they are null, as in the files of a ``jsonl://`` sink.
+- ``json``: a line of JSON for each message, with key and value as in the files of a ``jsonl://`` sink.
 - ``base64``: the same, but key and value are always base64 or ``null``: one type for typed languages.
-- ``binary``: the bytes themselves. A message is its topic, partition, offset, key and value. Partition (4 bytes) and
-  offset (8 bytes) are signed numbers, big-endian; topic, key and value follow their length, 4 bytes, -1 for null.
+- ``binary``: topic, partition, offset, key, value. Partition (4 bytes) and offset (8 bytes) are signed numbers,
+  big-endian; topic, key and value follow their length, 4 bytes, -1 for null.
 """
 
 from __future__ import annotations
@@ -40,8 +38,7 @@ _lock = threading.Lock()
 class StdoutSink:
     """A :class:`~ticdc_emit.delivery.base.Sink` on the standard output of the process that opens it.
 
-    A topic has as many partitions as it was first asked for, ``new_partitions`` if no number is given. Offsets count
-    the messages of this process. ``in_process``: what tells Spark to deliver from the driver.
+    Offsets count the messages of this process. ``in_process``: what tells Spark to deliver from the driver.
     """
 
     in_process: ClassVar[bool] = True
@@ -63,10 +60,7 @@ class StdoutSink:
 
 
 class StdoutWriter(TaskWriter):
-    """Writes each batch at once; a flush waits until the reader's end of the pipe has the bytes.
-
-    Raises ``BrokenPipeError`` if nobody reads any more.
-    """
+    """Writes each batch at once; a flush waits for the pipe. Raises ``BrokenPipeError`` if nobody reads any more."""
 
     def __init__(self, sink: StdoutSink) -> None:
         super().__init__(sink.max_message_bytes)

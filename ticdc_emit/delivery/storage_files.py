@@ -1,14 +1,9 @@
 """TiCDC's storage sink: where a changefeed's files are.
 
-In: a changefeed whose sink URI is one of :data:`~ticdc_emit.config.uri.STORAGE_SCHEMES`. Out: :class:`StorageSink`, a
-picklable :class:`~ticdc_emit.delivery.base.Sink`: each table is a topic of one partition, so the rows of a table come
-to one task in their order. ``pipeline.deliver.file_delivery`` gives these rows to
-:class:`~ticdc_emit.storage.StorageFiles`; the writer that :meth:`StorageSink.open` returns takes the rest, files that
-are whole already: schema files, and the checkpoint, of which only the last one is written.
-
-A storage that fails is an error, never a file or a folder that is missing: what is missing gets written. So
-:class:`ObjectFolder` asks no method of fsspec that answers "no" to every failure (``isfile``) or leaves out what it
-cannot list (``find`` of a file system).
+Each table is a topic of one partition, so its rows come to one task in order; ``pipeline.deliver.file_delivery`` makes
+their files, the writer that :meth:`StorageSink.open` returns takes whole ones: schema files, and the last checkpoint. A
+storage that fails is an error, never a missing file, which would get written. So :class:`ObjectFolder` asks no method
+of fsspec that answers "no" to every failure (``isfile``) or leaves out what it cannot list (``find``).
 """
 
 from __future__ import annotations
@@ -64,9 +59,7 @@ class ObjectFolder:
         return list(files.find(path))
 
     def _ask(self, request: Callable[[Any, str], T], failure: str, path: str) -> T:
-        """Return what a request gives: a function of the file system, which remembers no listings because others write
-        to the same place, and the path in it.
-        """
+        """Return what a function of the file system gives, without listings of before: others write there too."""
         files, whole = self._files, self._path(path)
         files.invalidate_cache()
         return self._storage.attempt(lambda: request(files, whole), failure, f"{self._uri.location}/{path}")
@@ -122,8 +115,7 @@ class StorageSink:
 
     @classmethod
     def of(cls, config: ChangefeedConfig) -> Self:
-        """Return the sink of a changefeed. Raises :class:`~ticdc_emit.errors.ConfigError` for a URI without a bucket
-        and for parameters of the storage that this library does not act on.
+        """Return the sink of a changefeed; ``ConfigError`` without a bucket, or for a parameter that is unknown here.
         """
         if config.sink_uri.scheme == "noop":
             return cls(None, FileRules.of(config))
@@ -136,9 +128,7 @@ class StorageSink:
         return NoFolder() if self.uri is None else ObjectFolder(ObjectStorage(self.uri, OPTION))
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
-        """Return one partition for each table. Looks into the folder, so that one that cannot be reached is refused
-        before anything is written.
-        """
+        """Return one partition for each table; refuse a folder that cannot be reached before anything is written."""
         self.folder().exists(METADATA)
         return dict.fromkeys(topics, 1)
 

@@ -1,8 +1,7 @@
 """Temporary files: where they cannot be written, the error names their folder and the remedy.
 
-Also folders for one user only, below a folder where everybody may write. Such a folder may have been made by another
-user before, or be replaced by a link at any time. So it is opened once, asked whose it is, and its files are opened
-relative to what was opened: another folder of the same name has no effect.
+Folders for one user may lie where everybody may write, and so be made by another user or replaced by a link at any
+time. So one is opened once, asked whose it is, and its files are opened relative to what was opened.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def close_quietly(file: IO[bytes]) -> None:
 def own_folder(path: str, *, creates: bool = False, refuses_others: bool = True) -> Iterator[OpenFile]:
     """Open a folder, and give a function that opens its files; new ones are for this user only.
 
-    ``creates``: make the folder, for this user only, if it is missing. ``refuses_others``: raise
+    ``creates``: make a missing folder, for this user only. ``refuses_others``: raise
     :class:`~ticdc_emit.errors.TemporaryFileError` for a link, a folder of another user and one that others may use.
     """
     if creates:
