@@ -54,9 +54,7 @@ def check_columns(names: Sequence[str], where: str) -> None:
 
 
 def refuse_plain_rows(names: Collection[str], where: str) -> None:
-    """Raise :class:`MissingColumnError` if these are a table's own columns or a change feed's, not those of row
-    changes; :class:`SchemaError` for one of theirs that is there twice.
-    """
+    """Refuse columns of a table or change feed for row changes; :class:`SchemaError` for one that is there twice."""
     for name in sorted(CHANGE_COLUMNS):
         if list(names).count(name) > 1:
             raise SchemaError(
@@ -115,11 +113,7 @@ def is_tabular(changes: Any) -> bool:
 
 
 def changes_table(changes: Any) -> pa.Table:
-    """Return the object's rows as an Arrow table; the index of a pandas DataFrame is left out.
-
-    Raises :class:`~ticdc_emit.errors.UnsupportedTypeError` for an object that holds no table, and for columns whose
-    values are not of one type.
-    """
+    """Return the object's rows as an Arrow table; the index of a pandas DataFrame is left out."""
     if isinstance(changes, pa.Table):
         return changes
     if isinstance(changes, pa.RecordBatch):
@@ -158,13 +152,7 @@ _TEXT_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 
 
 def normal_form(batch: pa.RecordBatch, table: str, first_row: int = 0) -> pa.RecordBatch:
-    """Return the batch's columns of the change form and of DDL, in normal form.
-
-    ``table`` and ``first_row``, the place of the batch's first row in what the caller gave, are for errors.
-
-    Raises :class:`UnsupportedTypeError` for a type that no column takes, :class:`InvalidValueError` for an operation,
-    a table's name or a statement that is not UTF-8.
-    """
+    """Return the batch's columns of the change form and of DDL; ``table`` and ``first_row`` are for errors."""
     fields, columns = [], []
     for place, field in enumerate(batch.schema):
         if field.name not in CHANGE_COLUMNS:

@@ -1,7 +1,6 @@
 """Optional columns of the change form beside the images: facts about a row that its values do not show.
 
-One entry here is all that a new one needs to come through every form of input (Arrow, Python rows, Spark); what it
-means is the business of whoever reads it from ``Changes.attributes``.
+One entry here is all that a new one needs to come through every form of input (Arrow, Python rows, Spark).
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """What a protocol is to the pipeline: a codec, a row encoder for each table version, and the messages they make.
 
-In: :class:`~ticdc_emit.changes.model.Changes`, DDL, watermarks, tables. Out: :class:`Encoded`, and
-:class:`ControlMessage`. Every protocol is a :class:`Codec` with a :class:`RowEncoder`. What only some have is a
-contract of its own, which the pipeline asks for: keys alone for rows that are too large (:class:`ReducibleRows`), the
-beginning of files (:class:`HeadedRows`), schemas that are registered (:class:`RegisteredRows`,
-:class:`RegisteredControls`) or sent (:class:`BootstrapCodec`), frames that many small groups share
-(:class:`FramedRows`), and messages of several rows (:class:`PackingCodec`). Of these, an encoder makes the rows; which
-rows come together does not depend on the protocol, and ``pipeline.encode.message_packing`` decides it.
+What only some protocols have is a contract of its own, which the pipeline asks for: keys alone for rows that are too
+large, the beginning of files, schemas that are registered or sent, frames that many small groups share, and messages of
+several rows. Which rows come together ``pipeline.encode.message_packing`` decides.
 """
 
 from __future__ import annotations
@@ -55,9 +51,7 @@ class ControlMessage:
 
 @runtime_checkable
 class FramedRows(RowEncoder, Protocol):
-    """A row encoder whose messages are what they show of columns, and around it what is constant of a table, or a
-    time: of groups of rows of any tables, these frames can be put around at once (``pipeline.encode.messages``).
-    """
+    """A row encoder whose messages are columns in a frame, which can be put around rows of any tables at once."""
 
     def shown(self, changes: Changes) -> tuple[Sequence[Piece], Sequence[Piece]]:
         """Return what keys and values show of columns."""
@@ -83,18 +77,12 @@ class ReducibleRows(RowEncoder, Protocol):
     """Whether TiCDC reduces messages under an option that it does not know too, or leaves them as they are."""
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
-        """Return messages with the handle key's columns only, which say so.
-
-        ``locations``: where each row's whole message is stored, ``None`` if it is stored nowhere.
-        """
+        """Return messages of handle keys only; ``locations``: where whole messages are stored, ``None`` if nowhere."""
 
 
 @runtime_checkable
 class RegisteredRows(RowEncoder, Protocol):
-    """A row encoder whose messages begin with a header that names a registered schema.
-
-    ``headers``: those that it has, by part (``key``, ``value``).
-    """
+    """A row encoder whose messages begin with a header that names a registered schema; ``headers``: by part."""
 
     headers: Mapping[str, bytes]
     names_records: bool
@@ -103,17 +91,13 @@ class RegisteredRows(RowEncoder, Protocol):
     """The parts whose header is that of another table's schema, with the same fields under other names."""
 
     def schemas(self, op: Op) -> Mapping[str, str]:
-        """Return the schema texts that messages of this kind refer to, by part (``key``, ``value``), in the order in
-        which they are registered. Raises :class:`~ticdc_emit.errors.SchemaError` for a table that has none.
-        """
+        """Return the schemas of this kind of messages by part (``key``, ``value``), in the order of registration."""
 
     def registered_for(self, op: Op, column: str) -> Sequence[str]:
         """Return the parts whose schemas TiCDC registers of a row that it refuses for the value of this column."""
 
     def stand_in(self, part: str) -> tuple[str, str] | None:
-        """Return another part of the same subject, with its schema, which serves for this part if it was registered
-        before; ``None`` if there is none.
-        """
+        """Return another part of the subject and its schema, which serves for this part if it was registered before."""
 
     def subject(self, topic: str, part: str) -> str:
         """Return the subject under which the schema of a part is registered."""
@@ -124,17 +108,12 @@ class RegisteredRows(RowEncoder, Protocol):
 
 @runtime_checkable
 class RegisteredControls(Codec, Protocol):
-    """A protocol whose control messages begin with headers that name registered schemas.
-
-    ``headers``: those that it has, by schema text.
-    """
+    """A protocol whose control messages begin with headers that name schemas; ``headers``: by schema text."""
 
     headers: Mapping[str, bytes]
 
     def control_schemas(self, event: DdlEvent | None) -> Mapping[str, str]:
-        """Return the schema texts that the message of a DDL, or a watermark (``None``), refers to, by subject and in
-        the order in which they are registered; none where there is no message.
-        """
+        """Return the schemas of a DDL's message, or a watermark's (``None``), by subject, in registration order."""
 
     def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredControls:
         """Return the codec with these headers by schema text, beside those that it has."""
@@ -145,10 +124,7 @@ class BootstrapCodec(Codec, Protocol):
     """A protocol with messages that show a table's schema."""
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage:
-        """Return the BOOTSTRAP of a table; its ``commit_ts`` is 0.
-
-        Its null key is one of zero length where the message goes out among the rows (semantics 4.4).
-        """
+        """Return a table's BOOTSTRAP; ``commit_ts`` is 0. Among rows its null key has zero length (semantics 4.4)."""
 
 
 @runtime_checkable
@@ -163,18 +139,13 @@ Starts = npt.NDArray[np.int64]
 
 
 class Packing(Protocol):
-    """Picklable, free of state. ``max_rows``: of one message. ``shared``: the bytes that a message has, in key and
-    value together, beside those of its rows.
-    """
+    """Picklable, free of state. ``max_rows``: of a message. ``shared``: its bytes of key and value beside its rows."""
 
     max_rows: int
     shared: int
 
     def changed(self, values: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
-        """Return the values of rows (``binary``), what each says of its row changed; nothing said stays so.
-
-        What stands around that, such as its length, follows.
-        """
+        """Return the values with what each says of its row changed, and what depends on that, such as its length."""
 
     def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
         """Return the keys and values of messages, each of the rows from one of ``starts`` to the next."""
@@ -189,9 +160,7 @@ def one_row_messages(rows: Encoded, packing: Packing | None) -> Encoded:
 
 
 def refuse_empty(table: TableInfo) -> None:
-    """Raise :class:`~ticdc_emit.errors.SchemaError` for a table of which column selectors leave no column, where TiCDC
-    fails at its rows.
-    """
+    """Refuse a table of which column selectors leave no column: TiCDC fails at its rows."""
     if not table.data_columns:
         raise SchemaError(
             "the column selectors leave no column of the table",

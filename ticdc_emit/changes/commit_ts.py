@@ -1,6 +1,4 @@
-"""The commit_ts of changes: checked, and made from ``commit_time`` where the caller has a moment instead of a TSO.
-
-In: one Python row, or an Arrow batch in change form. Out: TSO in 1..2^64-1, as int or as an array of ``uint64``.
+"""The commit_ts of changes, a TSO in 1..2^64-1: checked, or made from ``commit_time``.
 
 TSOs of unlikely times are accepted with a warning, as what they do can be undone. A changefeed refuses rows after 2099:
 they would raise its watermark beyond all rows that come later, for ever.
@@ -161,10 +159,7 @@ def _commit(value: Any, table: str, column: str, position: int) -> int:
 
 
 def commit_ts_array(batch: pa.RecordBatch, table: str) -> pa.Array:
-    """Return the commit_ts of a batch as ``uint64``, or the TSO of its ``commit_time`` (a timestamp with a zone).
-
-    Raises :class:`MissingColumnError`, :class:`UnsupportedTypeError`, :class:`InvalidValueError`.
-    """
+    """Return the commit_ts of a batch as ``uint64``, or the TSO of its ``commit_time`` (a timestamp with a zone)."""
     if "commit_ts" in batch.schema.names:
         stamps = batch.column("commit_ts")
         if not (pa.types.is_integer(stamps.type) or pa.types.is_decimal(stamps.type) or pa.types.is_null(stamps.type)):

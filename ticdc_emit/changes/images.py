@@ -1,8 +1,6 @@
-"""Row images: the columns of some rows before and after the change, accepted and rendered once each.
+"""Row images: the columns of some rows before and after the change, accepted and rendered once each, when asked for.
 
-In: Arrow arrays as the caller has them, by column name. Out: accepted values and their renderings, each made when it is
-first asked for, and the errors of values that a column cannot hold, which name the row. The before image of an update
-accepts and renders only what differs from the after image.
+The before image of an update accepts and renders only what differs from the after image.
 """
 
 from __future__ import annotations
@@ -51,9 +49,8 @@ def refused_value(fault: ValueRefused, column: Column, table: str, row: dict[str
 class Image:
     """One image of every row of a batch. ``arrays`` maps column names to arrays of equal length.
 
-    ``positions`` are the rows' places in the caller's batch, which errors name where there is no key. ``batched``: of
-    few rows, the columns that are made with those of other images, where there are any
-    (``pipeline.encode.messages``).
+    ``positions``: the rows' places in the caller's batch, for errors. ``batched``: of few rows, the columns that are
+    made with those of other images (``pipeline.encode.messages``).
     """
 
     def __init__(
@@ -113,9 +110,7 @@ class Image:
         return texts
 
     def rendered_rows(self, columns: Sequence[Column], form: str, render: Render, lay: Elements) -> list[pa.Array]:
-        """Return :meth:`rendered_all` of columns that follow each other in rows; what of few rows is laid out together
-        with other images' rows as one array. ``lay``: returns the elements of a rendering.
-        """
+        """Return :meth:`rendered_all` of columns in rows, of few rows laid out together with those of other images."""
         runs = None if self.batched is None else self.batched.rows(columns, form, lay)
         if runs is None:
             return self.rendered_all(columns, form, render)
@@ -165,10 +160,7 @@ class Image:
 
     @cached_property
     def row_crc(self) -> npt.NDArray[np.uint32]:
-        """The checksum of every row, as TiDB computes it (``columnar.checksum``).
-
-        Raises :class:`InvalidValueError` for a TIMESTAMP that has no moment in UTC.
-        """
+        """The checksum of every row, as TiDB's; :class:`InvalidValueError` for a TIMESTAMP without a moment in UTC."""
         columns: Sequence[Column] = self.table.data_columns
         if self.how.switches.checksum_order == "id":
             columns = sorted(columns, key=lambda column: column.id)
@@ -195,10 +187,7 @@ class Image:
         error: Callable[[ValueRefused, dict[str, object]], RowError],
         rows: Mask | None = None,
     ) -> RowError:
-        """Return the error of the first row whose values ``check`` refused with ``fault``, with all such rows.
-
-        ``error``: makes the error of a fault and what names its row. ``rows``: of which rows the values are.
-        """
+        """Return the error of the first row whose values ``check`` refused with ``fault``, with all such rows."""
         places = None if rows is None else np.flatnonzero(rows)
         if self.positions is None:
             return error(fault, self.row_key(fault.index if places is None else int(places[fault.index])))
@@ -248,10 +237,7 @@ _MOSTLY = 0.5  # share of differing rows from which rendering the whole column i
 
 
 class BeforeImage(Image):
-    """The before image of updates, which leans on the after image.
-
-    ``batched_parts``: as ``batched``, of columns that differ in few rows: these rows alone.
-    """
+    """The before image of updates, which leans on the after image; ``batched_parts``: of the few rows that differ."""
 
     def __init__(self, table: TableInfo, arrays: Mapping[str, pa.Array], how: Rendering, after: Image) -> None:
         super().__init__(table, arrays, how, after.positions)
@@ -261,10 +247,7 @@ class BeforeImage(Image):
         self.batched_parts: BatchedColumns | None = None
 
     def own_values(self) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
-        """Return what the after image does not vouch for: columns that mostly differ, and of others the rows that do.
-
-        Of columns that both images have.
-        """
+        """Return the columns that mostly differ from the after image, and of others the rows that do."""
         whole: dict[str, pa.Array] = {}
         parts: dict[str, pa.Array] = {}
         for column in self.table.data_columns:
@@ -291,7 +274,7 @@ class BeforeImage(Image):
     def changed(self, column: Column, form: str, render: Render, *, by_text: bool = False) -> Mask:
         """Return where the column really changed, by the rendered form.
 
-        FLOAT, DOUBLE and the numbers of a VECTOR are compared as numbers, so that -0 equals 0, unless ``by_text``.
+        Floating numbers are compared as numbers, so that -0 equals 0, unless ``by_text``.
         """
         mask = self.differs(column)
         if mask is None:

@@ -1,18 +1,17 @@
 """Row checksums of changes: computed from the values, taken from the input where it marks a row as corrupted.
 
-In: changes, and the optional input column ``checksum``, a struct of any of these members:
+The optional input column ``checksum`` is a struct of any of these members:
 
 =============  ===================  =====================================================================
-``corrupted``  boolean              true: TiCDC found that stored checksum and values disagree; the row
-                                    carries ``current`` and ``previous`` as given
+``corrupted``  boolean              true: the row carries ``current`` and ``previous`` as given
 ``current``    integer, 32 bits     checksum of the after image (0 for a delete)
 ``previous``   integer, 32 bits     checksum of the before image (0 for an insert)
 ``version``    0, 1 or 2            which storage checksum TiDB had; where not given 2 (TiDB 8.4 and later), or 0
                                     in releases that know no other, in which rows of version 2 have none
 =============  ===================  =====================================================================
 
-Of a row that is not corrupted the numbers follow from the values; one that is given and differs is refused. Rule
-sources: semantics 3; reference ``pingcap/tiflow: cdc/entry/mounter.go`` (verifyChecksum, mountRowKVEntry).
+Of other rows a number that is given and differs from the values is refused. Rule sources: semantics 3;
+``pingcap/tiflow: cdc/entry/mounter.go`` (verifyChecksum, mountRowKVEntry).
 """
 
 from __future__ import annotations
@@ -48,10 +47,7 @@ class Checksums:
 
 
 def read_given(column: pa.Array, table: str) -> dict[str, pa.Array]:
-    """Return the members of the input column ``checksum``: ``corrupted`` as bool, the others as ``uint64``, with nulls.
-
-    Raises :class:`UnsupportedTypeError`, :class:`SchemaError` for an unknown member, :class:`InvalidValueError`.
-    """
+    """Return the members of the input column ``checksum``: ``corrupted`` as bool, others as ``uint64``, with nulls."""
     if pa.types.is_null(column.type):
         return {}
     if not pa.types.is_struct(column.type):
@@ -113,10 +109,7 @@ def _given(changes: Changes) -> dict[str, pa.Array]:
 
 
 def checksums_of(changes: Changes) -> Checksums:
-    """Return the checksums that messages of the changes show: an encoder that shows them asks for them in its check.
-
-    Raises :class:`InvalidValueError` for a TIMESTAMP that has no moment in UTC.
-    """
+    """Return the checksums that messages of the changes show: an encoder that shows them asks for them in its check."""
     return changes.once(_checksums)
 
 
@@ -141,8 +134,7 @@ def _checksums(changes: Changes) -> Checksums:
 def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
     """Refuse wrong given checksums, before anything is encoded.
 
-    ``refuse_corrupted``: ``corruption-handle-level = error``, with which TiCDC stops at such a row
-    (CDC:ErrCorruptedDataMutation). Raises :class:`CorruptedRowError`, :class:`InvalidValueError`.
+    ``refuse_corrupted``: as ``corruption-handle-level = error``, with which TiCDC stops at such a row.
     """
     given = given_checksums(changes)
     corrupted = _corrupted(changes)

@@ -1,9 +1,8 @@
 """Versions of rows as row changes: what each version of a row leaves of the one before it.
 
-In: record batches of :data:`VERSION_COLUMNS` and the columns of the key, sorted by key, soundness
-(:data:`SOUND`) and begin. Out: row changes in the typed form. A version holds from its begin until its end, or
-until the next one begins. Snapshots, validity ranges and change tables are versions; Spark sends its sorted partitions
-through these functions, and small tables go through them in one process.
+In: versions sorted by key, soundness (:data:`SOUND`) and begin. A version holds until its end, or until the next one
+begins. Snapshots, validity ranges and change tables are versions; Spark sends its sorted partitions through these
+functions, and small tables go through them in one process.
 """
 
 from __future__ import annotations
@@ -47,11 +46,10 @@ class _Window(NamedTuple):
 def interval_changes(
     batches: Iterable[pa.RecordBatch], keys: Sequence[str], extra: Sequence[str] = (), *, once: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the changes of sorted versions. ``keys``: the columns of the key.
+    """Yield the changes of sorted versions; with ``_begin`` in ``keys``, only those that begin together are compared.
 
-    ``keys`` with ``_begin``: only versions that begin together are compared. ``extra``: columns that the changes of a
-    version get, such as ``transaction``. ``once``: refuse a version that begins while the one before it of its key
-    holds, and two of one kind that begin together.
+    ``extra``: columns that changes get, such as ``transaction``. ``once``: refuse a version that begins while the one
+    before it of its key holds, and two of one kind that begin together.
     """
     for window in _windows(batches, keys):
         facts = _Facts(window)
@@ -74,9 +72,7 @@ def interval_changes(
 
 
 def interval_facts(batches: Iterable[pa.RecordBatch], keys: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the columns of the key of sorted versions, and what is odd in each version: ``overlaps``: it begins while
-    the one before it holds; ``again``: it equals that one; ``gap``: the microseconds since the end of that one.
-    """
+    """Yield the key, and whether a version ``overlaps`` or is ``again`` the one before; ``gap``: microseconds."""
     for window in _windows(batches, keys):
         facts = _Facts(window)
         part = window.rows.slice(window.first, len(facts.here))

@@ -1,9 +1,7 @@
 """Row changes of one table version and one kind, with everything that messages show of them beside their columns.
 
-In: images by column, TSOs, and the optional columns of ``changes.attributes``. Out: times as text, what a
-:class:`RowEncoder` makes (:class:`Encoded`), and what others make of changes once (:meth:`Changes.once`). Here is also
-which tables are of one shape, so that their rows may be the rows of one :class:`Changes`, and how large messages can
-be, by which batches are cut so that the messages of one stay far below Arrow's 2 GiB.
+Here is also which tables are of one shape, so that their rows may be the rows of one :class:`Changes`, and how large
+messages can be, by which batches are cut so that the messages of one stay far below Arrow's 2 GiB.
 """
 
 from __future__ import annotations
@@ -75,8 +73,7 @@ _OPS = {op.value: op for op in Op} | {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DE
 class RowEncoder(Protocol):
     """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers.
 
-    Changes may be of several tables that are alike (``changes.model``): what its table has beside columns, an encoder
-    shows by :meth:`Changes.constant`.
+    Changes may be of several tables that are alike: what a table has beside columns, :meth:`Changes.constant` shows.
     """
 
     table: TableInfo
@@ -100,9 +97,9 @@ class RowEncoder(Protocol):
 class Encoded:
     """Keys (``None``: every key is the empty byte string) and values of a batch, ``binary``, in the rows' order.
 
-    A null value is a tombstone. ``claims``: the objects that messages name, which must be stored before they are sent,
-    each with the place of its message. ``ends``: what follows each value, a dictionary of ``binary``, where a protocol
-    ends all messages of a table version alike (Debezium's schema): it is put there last, for it is large.
+    A null value is a tombstone. ``claims``: the objects to store before, each with the place of its message. ``ends``:
+    what follows each value, a dictionary of ``binary``, where all messages of a table version end alike (Debezium's
+    schema): it is put there last, for it is large.
     """
 
     values: pa.Array
@@ -157,11 +154,9 @@ _Made = TypeVar("_Made")
 class Changes:
     """Changes of one table version and one kind. ``encoder``: of that version. ``commit_ts`` is ``uint64`` TSO.
 
-    ``build_ts`` is the wall clock of the message in ms; ``None`` takes each row's commit time instead. An insert has
-    only ``after``, a delete only ``before``, an update both (only ``after`` where its message does not read the
-    other). ``attributes``: the optional columns that the input has (``changes.attributes``). ``tables``: where the rows
-    are of several tables, which; ``table`` is one of them. ``rows``: their places in the batch that they were read
-    from; ``None`` for all of it, in its order.
+    ``build_ts``: the message's wall clock in ms; ``None`` takes the commit time. An insert has only ``after``, a delete
+    only ``before``, an update both (only ``after`` where its message does not read the other). ``tables``: where the
+    rows are of several; ``table`` is one of them. ``rows``: their places in their batch; ``None`` for all of it.
     """
 
     encoder: RowEncoder
@@ -251,10 +246,7 @@ class Changes:
 
     @cached_property
     def physical_table_ids(self) -> pa.Array:
-        """The physical table id of each row, ``int64``: a partition's, or the table's own where none is given.
-
-        The ids of partitions are TiDB's own, which DDL does not tell: any whole number is taken.
-        """
+        """The physical table id of each row, ``int64``: a partition's, as TiDB's own any number, or the table's."""
         own = pa.array(self.numbers(lambda encoder: encoder.table.id))
         return self._given(PHYSICAL_TABLE_ID, own)
 

@@ -1,17 +1,9 @@
 """The keys of rows in TiKV: ``t``, the physical table id, ``_r`` and the row's handle.
 
-In: changes, and the optional input column ``row_key`` (binary). Out: one key per row. A handle is the primary key where
-that is clustered, which the row's values tell, or ``_tidb_rowid``, which only TiDB knows: of such a row the key must be
-given. One that is given and differs is refused. Handles:
-
-==================================  ====================================================================
-one integer                         64 bits, big-endian, the sign bit turned over
-any other clustered key             each column in the key's order: a byte for its kind, then bytes that
-                                    sort as the values do; at least 9 bytes in all
-==================================  ====================================================================
-
-Some messages show the first kind of handle alone, as a number: :func:`row_ids_of`. CSV files show any handle as text:
-:func:`handle_texts`.
+A handle is the primary key where that is clustered, or ``_tidb_rowid``, which only TiDB knows: then the optional input
+column ``row_key`` (binary) must be given. One that is given and differs is refused. A handle that is one integer has
+64 bits, big-endian, the sign bit turned over; any other has of each column, in the key's order, a byte for its kind,
+then bytes that sort as the values do, at least 9 bytes in all.
 
 Rule sources: reference ``pingcap/tidb: pkg/tablecodec/tablecodec.go`` (EncodeRowKeyWithHandle), ``pkg/util/codec``
 (EncodeKey, EncodeBytes, EncodeDecimal), ``pkg/types/core_time.go`` (ToPackedUint), ``pkg/kv/key.go`` (NewCommonHandle).
@@ -57,11 +49,7 @@ _WORD_DIGITS, _BYTES_OF_DIGITS = 9, (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 
 
 def row_keys_of(changes: Changes) -> pa.Array:
-    """Return the key of each row, ``binary``.
-
-    Raises :class:`InvalidValueError` for a row whose key must be given, or is given otherwise than its values say, and
-    :class:`UnsupportedTypeError` for an input column of another type.
-    """
+    """Return the key of each row, ``binary``; InvalidValueError for one that is needed and not given, or wrong."""
     given = _given(changes)
     computed = _computed(changes)
     if computed is None:
@@ -76,11 +64,7 @@ def row_keys_of(changes: Changes) -> pa.Array:
 
 
 def row_ids_of(changes: Changes) -> pa.Array:
-    """Return each row's handle where it is one integer, ``int64``; null for other handles, and for one not known.
-
-    ``_tidb_rowid`` is known where ``row_key`` is given. Raises :class:`InvalidValueError` for one that is not such a
-    key, and :class:`UnsupportedTypeError` for an input column of another type.
-    """
+    """Return each row's handle if it is one known integer (``_tidb_rowid`` by ``row_key``), ``int64``, else null."""
     table, count = changes.table, len(changes)
     if table.pk_is_handle:
         (column,) = table.whole_primary_key
@@ -100,11 +84,7 @@ def row_ids_of(changes: Changes) -> pa.Array:
 
 
 def handle_texts(changes: Changes) -> pa.Array:
-    """Return each row's handle as TiDB prints it, ``binary``: a number, or ``{1, abc}`` with the parts of other keys.
-
-    Raises :class:`InvalidValueError` for a row whose key must be given (``row_key``), or is given and is not one, and
-    :class:`UnsupportedTypeError` for an input column of another type.
-    """
+    """Return each row's handle as TiDB prints it, ``binary``: a number, or ``{1, abc}`` of a key with more parts."""
     table = changes.table
     if not table.common_handle:
         numbers = row_ids_of(changes)
@@ -127,9 +107,7 @@ def handle_texts(changes: Changes) -> pa.Array:
 
 
 def _part_text(column: Column, value: Any) -> bytes:
-    """Return one part of a handle as its key has it: dates as the number that TiDB keeps of them, a TIME with all
-    fraction digits, text without blanks at its end.
-    """
+    """Return a part of a handle: dates as TiDB's number, a TIME with all fraction digits, text without end blanks."""
     kind = column.type
     if isinstance(value, bytes):
         return value
@@ -185,9 +163,7 @@ def _computed(changes: Changes) -> pa.Array | None:
 
 
 def _handle_columns(table: TableInfo) -> Sequence[tuple[Column, int]] | None:
-    """Return the columns of a clustered primary key in its order, each with how many of its characters (-1: all) are in
-    the key; ``None`` where values do not tell the handle.
-    """
+    """Return a clustered primary key's columns, each with how many characters (-1: all) are in it, or ``None``."""
     if table.pk_is_handle:
         return [(column, -1) for column in table.whole_primary_key]
     index = next((index for index in table.indexes if index.primary), None)
