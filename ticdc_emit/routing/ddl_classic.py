@@ -1,11 +1,9 @@
 """Which DDL TiCDC's classic lineage sends: the rules check a job, it is applied to a snapshot, and then filtered.
 
-In: the events of each statement in order. Out: a :class:`~ticdc_emit.routing.filter_rules.Verdict` on each. A job that
-the rules (or ``ignore-txn-start-ts``) discard is never applied: its tables stay unknown, and a later statement about
-them fails the changefeed.
-
-Rule source: ``cdc/puller/ddl_puller.go`` (handleJob, handleRenameTables, checkIneligibleTableDDL),
-``cdc/owner/ddl_manager.go`` (tick, shouldSkipDDL) and ``pkg/filter/filter.go`` of pingcap/tiflow.
+A job that the rules (or ``ignore-txn-start-ts``) discard is never applied: its tables stay unknown, and a later
+statement about them fails the changefeed. Rule source: ``cdc/puller/ddl_puller.go`` (handleJob, handleRenameTables,
+checkIneligibleTableDDL), ``cdc/owner/ddl_manager.go`` (tick, shouldSkipDDL) and ``pkg/filter/filter.go`` of
+pingcap/tiflow.
 """
 
 from __future__ import annotations
@@ -49,10 +47,7 @@ class SnapshotDdlFilter:
         return self._snapshot.physical(info.id)
 
     def verdicts(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
-        """Return the verdicts on one statement's events.
-
-        Raises :class:`~ticdc_emit.errors.DdlError` where the changefeed fails.
-        """
+        """Return the verdicts on a statement's events. Raises ``DdlError`` where the changefeed fails."""
         ignored = start_ts in self._rules.start_ts
         if ignored and self._rules.switches.ignored_start_ts == "ignored":
             verdicts = self._judged(events, ignored=False)

@@ -1,13 +1,10 @@
-"""Which DDL TiCDC's new architecture sends: a store applies every job, and each changefeed filters what it reads from
-the store.
+"""Which DDL TiCDC's new architecture sends: a store applies every job, and each changefeed filters what it reads.
 
-In: the events of each statement in order. Out: a :class:`~ticdc_emit.routing.filter_rules.Verdict` on each. A table
-without a handle key at its creation has no dispatcher, so its rows and most of its DDL are left out even when it gets a
-key. The DDL that the changefeed reads for all tables is then sent, and where it makes the table anew (TRUNCATE), the
-table is replicated from there on.
-
-Rule source: ``logservice/schemastore/persist_storage_ddl_handlers.go`` (buildDDLEvent...) and ``pkg/filter/filter.go``
-of pingcap/ticdc.
+A table without a handle key at its creation has no dispatcher, so its rows and most of its DDL are left out even when
+it gets a key. The DDL that the changefeed reads for all tables is then sent, and where it makes the table anew
+(TRUNCATE), the table is replicated from there on. Rule source:
+``logservice/schemastore/persist_storage_ddl_handlers.go`` (buildDDLEvent...) and ``pkg/filter/filter.go`` of
+pingcap/ticdc.
 """
 
 from __future__ import annotations
@@ -67,10 +64,7 @@ class StoreDdlFilter:
         return info
 
     def verdicts(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
-        """Return the verdicts on one statement's events; ``bdr_role`` has no effect on Kafka sinks here.
-
-        Raises :class:`~ticdc_emit.errors.DdlError` where the changefeed fails.
-        """
+        """Return the verdicts on a statement's events; ``bdr_role`` has no effect on Kafka sinks here."""
         ignored = START_TS if start_ts in self._rules.start_ts else None
         for event in events:
             self._check_known(event)
@@ -94,10 +88,7 @@ class StoreDdlFilter:
             self._unseen.discard(info.id)
 
     def _is_made_anew(self, event: DdlEvent, before: TableInfo) -> bool:
-        """Return whether an unseen table gets only new partitions.
-
-        Raises :class:`~ticdc_emit.errors.DdlError` if it gets some: TiCDC replicates the rows of those alone.
-        """
+        """Return whether an unseen table gets only new partitions; refuse a mix: TiCDC replicates the new alone."""
         info = event.table_info
         if info is None or info.id not in self._unseen or event.action == "exchange partition":
             return False
@@ -110,9 +101,7 @@ class StoreDdlFilter:
         return True
 
     def _check_known(self, event: DdlEvent) -> None:
-        """Raise for a job in a database that FLASHBACK DATABASE restored: the store does not know that job and
-        panics.
-        """
+        """Refuse a job in a database that FLASHBACK DATABASE restored: the store does not know it and panics."""
         if event.action == "flashback schema":
             self._unknown.add(to_lower(event.schema))
         elif self._unknown and self._rules.replicates(event):

@@ -1,11 +1,9 @@
 """What a changefeed's filter accepts: tables by name and handle key, events by kind and text; and verdicts on DDL.
 
-In: ``[filter]``, ``case-sensitive`` and ``force-replicate`` of the changefeed. Out: :class:`FilterRules` and
-:class:`EventFilters`, which the DDL filters (``ddl_classic.py``, ``ddl_next.py``) and the row filters ask. A DDL filter
-gives a :class:`Verdict` on each event: it is sent, ignored (applied, but not sent), or discarded.
-
-Rule source: ``pkg/filter/{filter,sql_event_filter}.go`` and ``cdc/model/schema_storage.go`` (IsEligible, IsIndexUnique)
-of pingcap/tiflow; ``pkg/common/table_info.go`` of pingcap/ticdc.
+The DDL filters (``ddl_classic.py``, ``ddl_next.py``) and row filters ask. A :class:`Verdict` is: sent, ignored
+(applied, but not sent), or discarded. Rule source: ``pkg/filter/{filter,sql_event_filter}.go`` and
+``cdc/model/schema_storage.go`` (IsEligible, IsIndexUnique) of pingcap/tiflow; ``pkg/common/table_info.go`` of
+pingcap/ticdc.
 """
 
 from __future__ import annotations
@@ -59,9 +57,7 @@ class EventRule:
     config: EventFilter
 
     def ignored_by(self, kinds: frozenset[str], query: str) -> str | None:
-        """Return the option that ignores a DDL job of a matching table; ``None`` if it is not ignored. ``kinds``: its
-        names in ``ignore-event``.
-        """
+        """Return the option that ignores a matching table's DDL job of these ``ignore-event`` kinds, or ``None``."""
         if kinds & self.types:
             return f"{self.name}.ignore-event"
         if self.text is not None and query and self.text.search(query):
@@ -104,7 +100,7 @@ class EventFilters:
         return cls(tuple(rules), config.release.filtering)
 
     def ignored_by(self, schema: str, table: str, action: str, query: str) -> str | None:
-        """Return the name of the filter that ignores a DDL of a table ("" for a database); ``None`` if it is sent.
+        """Return the filter that ignores a DDL of a table ("" for a database); ``None`` if it is sent.
 
         Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC fails: a foreign key of a table that a filter matches.
         """
@@ -139,9 +135,7 @@ class EventFilters:
         return frozenset({event, "all ddl"})
 
     def ignored_kinds(self, schema: str, table: str) -> dict[Op, str]:
-        """Return the kinds of a table's row changes that are ignored whatever their values, with the name of the filter
-        for each.
-        """
+        """Return the kinds of a table's row changes that are ignored whatever their values, by which filter."""
         rules: dict[Op, str] = {}
         for rule in self.rules:
             if rule.tables.matches(schema, table):
@@ -153,10 +147,7 @@ class EventFilters:
 
 @dataclass(frozen=True)
 class FilterRules:
-    """All rules of a changefeed: for tables, events and transactions (``start_ts``).
-
-    ``forced``: tables without a handle key are replicated.
-    """
+    """All rules of a changefeed: for tables, events and transactions; ``forced``: keyless tables are replicated."""
 
     tables: TableFilter
     events: EventFilters
@@ -167,9 +158,7 @@ class FilterRules:
 
     @classmethod
     def of(cls, config: ChangefeedConfig) -> FilterRules:
-        """Raises :class:`~ticdc_emit.errors.ConfigError` for rules that TiCDC refuses at start
-        (CDC:ErrFilterRuleInvalid).
-        """
+        """Raises :class:`~ticdc_emit.errors.ConfigError` for rules that TiCDC refuses at start."""
         patterns = config.filter.rules or _EVERYTHING
         return cls(
             TableFilter.parse(patterns, case_sensitive=config.case_sensitive, option="filter.rules"),
@@ -197,10 +186,7 @@ class FilterRules:
         return self.has_table(info.schema, info.name)
 
     def allows_key(self, info: TableInfo) -> bool:
-        """Return whether this version of a table has a handle key, or needs none, as views do.
-
-        That is a primary key, or a unique key over columns that are NOT NULL.
-        """
+        """Return whether a version has a primary key or a unique key that is NOT NULL, or needs none, as views do."""
         if self.forced or info.is_view or info.whole_handle_key:
             return True
         return self.switches.virtual_keys == "accepted" and bool(info.tidb_primary_key)

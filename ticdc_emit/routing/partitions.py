@@ -1,11 +1,8 @@
 """Which partition an event goes to: TiCDC's position-inertia hash.
 
-In: schema and table name, and the columns of a batch that a rule hashes.  Out: an unsigned 32-bit hash, ``partition =
-hash mod partitions``.  The hash is the CRC-32 of schema and table joined, XOR the CRC-32 of each hashed column's name
-and value text joined.
-
-Source: ``pkg/hash/position_inertia.go``, ``cdc/sink/dmlsink/mq/dispatcher/partition/`` and ``ColumnValueString`` of
-``cdc/model/sink.go`` in pingcap/tiflow; semantics 4.6.
+The 32-bit hash, mod partitions, is the CRC-32 of schema and table joined, XOR the CRC-32 of each hashed column's name
+and value text joined. Source: ``pkg/hash/position_inertia.go``, ``cdc/sink/dmlsink/mq/dispatcher/partition/`` and
+``ColumnValueString`` of ``cdc/model/sink.go`` in pingcap/tiflow; semantics 4.6.
 """
 
 from __future__ import annotations
@@ -62,9 +59,9 @@ def partitions_of(
 ) -> int | pa.Array:
     """Return the partition of each row of a table (``int32``), or one number if it is the same for all rows.
 
-    ``hashed`` is the rule's for this table version, ``seed`` the :func:`table_hash` of all rows or of each, ``image``
-    the rows after the change (before it for deletes), ``commit_ts`` their TSOs (``uint64``), ``count`` the number of
-    partitions. Raises the errors of reading a value.
+    ``hashed`` is the rule's for this version, ``seed`` the :func:`table_hash` of all rows or of each, ``image`` the
+    rows after the change (before it for deletes), ``commit_ts`` their TSOs (``uint64``). Raises the errors of reading a
+    value.
     """
     if count == 1:
         return 0
@@ -129,9 +126,7 @@ class PartitionRule:
 
     @classmethod
     def of(cls, rule: DispatchRule) -> PartitionRule:
-        """Return the rule of a dispatcher. An unknown one means ``table``, as in TiCDC; loading the configuration warns
-        about it.
-        """
+        """Return the rule of a dispatcher; an unknown one means ``table``, as in TiCDC, and loading it warned."""
         return cls(_KINDS.get(to_lower(rule.partition), "table"), rule.index, rule.columns)
 
     @property
@@ -142,8 +137,8 @@ class PartitionRule:
     def hashed(self, table: TableInfo, switches: RoutingSwitches) -> Hashed:
         """Return what is hashed of a table's rows; nothing for ``table``, ``ts`` and a table without handle key.
 
-        Raises :class:`~ticdc_emit.errors.DispatcherError` (CDC:ErrDispatcherFailed) for a column or index that the
-        table lacks, for a virtual one among ``columns`` (in some releases), and where TiCDC crashes.
+        Raises :class:`~ticdc_emit.errors.DispatcherError` for a column or index that the table lacks, for a virtual
+        column (in some releases), and where TiCDC crashes.
         """
         if not self.by_value:
             return ()
@@ -167,8 +162,8 @@ class PartitionRule:
     def verify(self, table: TableInfo, switches: RoutingSwitches) -> None:
         """Refuse what TiCDC refuses of the tables that exist when a changefeed is made.
 
-        Raises :class:`~ticdc_emit.errors.DispatcherError`: as :meth:`hashed` does, and for an index that is not unique.
-        Updates of its columns are not split, so two changes of a row could go to different partitions.
+        Also an index that is not unique: updates of its columns are not split, so two changes of a row could go to
+        different partitions. Raises :class:`~ticdc_emit.errors.DispatcherError`.
         """
         if self.kind == "columns":
             self._listed(table, switches, at_start=True)

@@ -1,8 +1,6 @@
 """What a changefeed replicates of a catalog: its DDL, and which versions of which tables have rows.
 
-In: the configuration, the tables and databases at the start, then the events of each statement in order. Out: verdicts
-on the events, and the catalog's histories without the versions that TiCDC leaves out, with their time spans and
-reasons. A version of a known table that a discarded DDL made is ignored: rows keep the previous one.
+A version of a known table that a discarded DDL made is ignored: rows keep the previous one.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ TableHistory: TypeAlias = Iterable[tuple[int, "TableInfo | None"]]
 
 
 class LeftOut(NamedTuple):
-    """Rows with since < commit_ts <= until are left out, and why. ``until`` is ``None`` for no end.
+    """Rows with since < commit_ts <= until (``None``: no end) are left out, and why.
 
     ``columns``: columns added by a discarded DDL. Rows may have them, and no row is left out.
     """
@@ -72,19 +70,14 @@ class Replication:
 
     @classmethod
     def of(cls, config: ChangefeedConfig, catalog: Catalog) -> Replication:
-        """Return the replication of a changefeed that starts with the catalog's current state.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for rules that TiCDC refuses at start, and
-        :class:`~ticdc_emit.errors.TableRouteError` for two tables that would have one name.
-        """
+        """Return the replication of a changefeed that starts with the catalog's current state."""
         return cls(config, catalog.databases(), catalog.tables())
 
     def verdicts(self, events: Sequence[DdlEvent], commit_ts: int, bdr_role: str = "") -> list[Verdict]:
-        """Return the verdicts on the events of the next statement.
+        """Return the verdicts on the next statement, whose transaction begins one tick before its ``commit_ts``.
 
-        The transaction of a statement begins one tick before its ``commit_ts``; ``bdr_role`` is that of the cluster
-        (``primary``, ``secondary`` or ""). Raises :class:`~ticdc_emit.errors.DdlError` if TiCDC's changefeed fails, and
-        :class:`~ticdc_emit.errors.TableRouteError` if two tables would have one name.
+        ``bdr_role``: ``primary``, ``secondary`` or "". Raises ``DdlError`` if TiCDC's changefeed fails,
+        ``TableRouteError``.
         """
         found = self._ddl_filter.verdicts(events, commit_ts - 1, bdr_role)
         self._targets.follow(found)
@@ -116,9 +109,7 @@ class Replication:
             self._fates[_version(info)] = KEYLESS if self._keyless_is_final else RULES
 
     def _as_before(self, info: TableInfo, reason: str) -> None:
-        """Replace a version that a job made by the one that the changefeed knows under its id, if it did not apply the
-        job.
-        """
+        """Replace a job's version by the one that the changefeed knows under its id, if it did not apply the job."""
         known = None if reason == KIND else self._ddl_filter.table_of_rows(info)
         if known is None:
             self._fates[_version(info)] = reason
@@ -128,9 +119,7 @@ class Replication:
     def histories(
         self, histories: Mapping[tuple[str, str], TableHistory]
     ) -> tuple[dict[tuple[str, str], TableHistory], Unreplicated]:
-        """Return a catalog's histories with ``None`` for each version whose rows are left out, and the spans with
-        reasons.
-        """
+        """Return a catalog's histories, ``None`` for versions that are left out, and their spans with reasons."""
         replicated: dict[tuple[str, str], TableHistory] = {}
         left_out: dict[tuple[str, str], tuple[LeftOut, ...]] = {}
         for key, history in histories.items():

@@ -1,8 +1,4 @@
-"""The effect of ``[[filter.event-filters]]`` on the rows of one table version.
-
-In: the event filters and a version of a table. Out: :class:`RowFilter`: the ignored kinds of changes, the expressions
-that ignore some rows, and the columns whose change alone is ignored. ``pipeline.arrange.row_filter`` applies it to
-rows.
+"""The effect of ``[[filter.event-filters]]`` on the rows of one table version; ``row_filter`` applies it to rows.
 
 Rule source: ``pkg/filter/{expr_filter,sql_event_filter,update_only_columns_filter}.go`` of pingcap/tiflow and
 pingcap/ticdc.
@@ -72,10 +68,7 @@ class RowFilter:
 
     @classmethod
     def of(cls, filters: EventFilters, info: TableInfo, *, case_sensitive: bool, zone: str) -> RowFilter | None:
-        """Return the filter of a table version, ``None`` if nothing is filtered.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for an expression that cannot be evaluated exactly.
-        """
+        """Return a version's filter, ``None`` without one. Raises ``ConfigError`` for an inexact expression."""
         rules = [rule for rule in filters.rules if rule.tables.matches(info.schema, info.name)]
         row_filter = cls(
             filters.ignored_kinds(info.schema, info.name),
@@ -94,11 +87,7 @@ class RowFilter:
 
 
 def check_expressions(filters: EventFilters, info: TableInfo, config: ChangefeedConfig) -> None:
-    """Refuse expressions that cannot be evaluated for a table that exists at the start, and those that TiCDC refuses at
-    the start.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError`.
-    """
+    """Refuse expressions that cannot be evaluated for a table at the start, and those that TiCDC refuses then."""
     row_filter = RowFilter.of(filters, info, case_sensitive=config.case_sensitive, zone=config.time_zone)
     if row_filter is None or config.release.filtering.checked_expressions != "at-start":
         return
@@ -179,11 +168,7 @@ class TableExpression:
         return expression
 
     def ignored(self, image: Image, count: int) -> Mask:
-        """Return which of ``count`` rows the expression ignores.
-
-        Raises the :class:`~ticdc_emit.errors.RowError` family for a value at which TiDB fails, and
-        :class:`UnknownColumnError` for a column that the table lacks.
-        """
+        """Return which of ``count`` rows the expression ignores; raises where TiDB fails at a value."""
         if self.fault is not None:
             raise self.fault
         try:

@@ -1,8 +1,4 @@
-"""Column selectors: which columns of a table appear in messages.
-
-In: the changefeed's ``[[sink.column-selectors]]``, then one version of a table.  Out: the same version with the names
-of the remaining columns (:attr:`TableInfo.selected <ticdc_emit.schema.model.TableInfo>`).  The first selector whose
-matcher accepts the table applies.
+"""Column selectors: which columns of a table appear in messages. The first whose matcher accepts the table applies.
 
 Source: ``cdc/sink/dmlsink/mq/transformer/columnselector/column_selector.go`` of pingcap/tiflow, semantics 4.7.
 """
@@ -49,8 +45,8 @@ class ColumnSelectors:
     def select(self, table: TableInfo) -> TableInfo:
         """Return the table with the remaining columns; the same object if all remain.
 
-        Raises :class:`~ticdc_emit.errors.ColumnSelectorError` if no complete key remains, unless the lineage does not
-        check that.
+        Raises :class:`~ticdc_emit.errors.ColumnSelectorError` if no complete key remains, where the release checks
+        that.
         """
         selector = next(iter(self._serving(table)), None)
         if selector is None:
@@ -63,8 +59,8 @@ class ColumnSelectors:
     def verify(self, table: TableInfo, rule: PartitionRule) -> None:
         """Refuse what TiCDC refuses for the tables that exist when a changefeed is created. It checks every selector.
 
-        ``rule``: how the table's rows are spread.  Raises :class:`~ticdc_emit.errors.ColumnSelectorError` as
-        :meth:`select` does, and for a dropped column that the ``columns`` dispatcher hashes.
+        ``rule``: of the table's rows. Raises :class:`~ticdc_emit.errors.ColumnSelectorError` also for a dropped column
+        that the ``columns`` dispatcher hashes.
         """
         needed = rule.columns if rule.kind == "columns" else ()
         for selector in self._serving(table):

@@ -1,8 +1,6 @@
 """TiDB's filters of tables and columns: ``shop.*``, ``!*.tmp_[0-9]``, ``/^t\\d+$/.x``, ``"quoted".`name```.
 
-In: the patterns of a matcher or of ``filter.rules``, and a name. Out: whether the last pattern that matches accepts it,
-or TiDB's refusal of a wrong pattern. Regular expressions and character classes need the extra ``re2``.
-
+The last pattern that matches decides. Regular expressions and character classes need the extra ``re2``.
 Source: ``pkg/util/table-filter`` of pingcap/tidb.
 """
 
@@ -30,8 +28,7 @@ class _Mark(Enum):
 class _Wildcards:
     """A pattern with wildcards. A token is a mark, a letter, or the regular expression of a class of characters.
 
-    The bits of one number are the positions of the pattern that the name's characters so far can reach. So the time is
-    linear in the name's length, however many stars there are.
+    One number's bits are the positions that the name so far can reach, so the time is linear in its length.
     """
 
     tokens: tuple[_Mark | str | GoRegexp, ...]
@@ -98,10 +95,7 @@ class TableFilter:
 
     @classmethod
     def parse(cls, patterns: Sequence[str], *, case_sensitive: bool, option: str = "matcher") -> TableFilter:
-        """Read rules; :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrFilterRuleInvalid) for a wrong one.
-
-        ``option``: which option holds them, for the error.
-        """
+        """Read the rules of ``option``; :class:`~ticdc_emit.errors.ConfigError` for a wrong one."""
         return cls(_parse(patterns, not case_sensitive, option), case_sensitive)
 
     def matches(self, schema: str, table: str) -> bool:
@@ -207,10 +201,7 @@ def _pattern(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, st
 
 
 def _end_of_regexp(line: str) -> int:
-    """Return the end of ``/.../``: the first unescaped slash, else the last slash; 0 if there is none.
-
-    TiDB's own expression treats the backslash before that last slash as part of the pattern.
-    """
+    """Return the end of ``/.../``: the first unescaped slash, else the last one, as TiDB's expression, or 0."""
     match = _REGEXP.match(line)
     if match is not None:
         return match.end()

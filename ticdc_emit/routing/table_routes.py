@@ -1,10 +1,8 @@
 """Table routing: the names under which a changefeed sends its tables, by the targets of its dispatchers.
 
-In: tables and DDL events under their own names, their sources. Out: the same under the names that messages show, their
-targets, or TiCDC's refusals. Filters, topics, partitions and column selectors go by sources, which a routed table or
-event keeps (``source``); encoders and readers know targets only.
-
-Rule source: ``pkg/routing`` of pingcap/ticdc: ``router.go``, ``ddl_query_rewriter.go``, ``registry.go``, ``admin.go``.
+Filters, topics, partitions and column selectors go by sources, which a routed table or event keeps (``source``);
+encoders and readers know targets only. Rule source: ``pkg/routing`` of pingcap/ticdc: ``router.go``,
+``ddl_query_rewriter.go``, ``registry.go``, ``admin.go``.
 """
 
 from __future__ import annotations
@@ -61,10 +59,7 @@ class TableRoutes:
         return cls(rules, changefeed.release.routing)
 
     def target(self, schema: str, name: str) -> Name:
-        """Return the target of a table; of a database (``name`` "") the schema that all its rules give.
-
-        Raises :class:`~ticdc_emit.errors.TableRouteError` for a database whose rules differ.
-        """
+        """Return a table's target; of a database (``name`` "") the schema of all its rules, if they agree."""
         if not schema:
             return schema, name
         if not name:
@@ -102,10 +97,7 @@ class TableRoutes:
         return info if target == source else replace(info, schema=target[0], name=target[1], source=source)
 
     def rename(self, catalog: Catalog) -> None:
-        """Give the tables of a catalog their targets: so are they in the database of a consumer.
-
-        A database whose rules differ keeps its name.
-        """
+        """Give a catalog's tables their targets, as a consumer has them, but not a database whose rules differ."""
 
         def known(schema: str, name: str) -> Name:
             try:
@@ -117,11 +109,7 @@ class TableRoutes:
             catalog.rename(known)
 
     def event(self, event: DdlEvent) -> DdlEvent:
-        """Return a DDL event as it is sent, with targets in its text, and then of itself and its tables.
-
-        Like TiCDC, it leaves an event as it is if that changes nothing in the text. Raises
-        :class:`~ticdc_emit.errors.TableRouteError` where TiCDC's changefeed fails.
-        """
+        """Return a DDL event with targets, as it was if its text has none. Raises where TiCDC's changefeed fails."""
         if not self.rules:
             return event
         try:
@@ -144,10 +132,7 @@ class TableRoutes:
         )
 
     def _text(self, event: DdlEvent) -> str:
-        """Return the text of an event with targets; the same text if no name changes.
-
-        A statement of several in one job is printed once more, when TiCDC separates them.
-        """
+        """Return an event's text with targets; a statement of several in one job is printed once more, as by TiCDC."""
         sql_mode = "" if event.given is None else event.given.sql_mode
         try:
             statement = parse_ddl(event.query, sql_mode)
@@ -183,10 +168,7 @@ class TargetOwners:
                 self._replace([], [(info.schema, info.name)], None)
 
     def follow(self, verdicts: Sequence[Verdict]) -> None:
-        """Follow one statement: it may give a target to another table if it takes it from its owner.
-
-        Raises :class:`~ticdc_emit.errors.TableRouteError` for a new table with the target of another.
-        """
+        """Follow one statement, which may take a target from its owner, but not for a new table."""
         if not self.routes.rules:
             return
         events = [verdict.event for verdict in verdicts if verdict.result != "discarded"]

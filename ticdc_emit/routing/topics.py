@@ -1,8 +1,6 @@
 """Where events go: topic expressions, and the router of a changefeed's dispatchers.
 
-In: dispatchers and the partition counts of topics, then tables and DDL. Out: topics, partition rules and targets, or
-TiCDC's refusal of an expression. Source: ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go`` of pingcap/tiflow,
-semantics 4.5.
+Source: ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go`` of pingcap/tiflow, semantics 4.5.
 """
 
 from __future__ import annotations
@@ -44,10 +42,7 @@ class TopicExpression:
 
     @classmethod
     def parse(cls, text: str, protocol: Protocol, switches: RoutingSwitches = RoutingSwitches()) -> TopicExpression:
-        """Check an expression. With Avro it must have both placeholders or none.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrKafkaTopicExprInvalid, or CDC:ErrKafkaInvalidConfig).
-        """
+        """Check an expression; with Avro it must have both placeholders or none. Raises ``ConfigError``."""
         avro = protocol.spec.registers_schemas
         if not _HARD_CODED.fullmatch(text) and not (_AVRO if avro else _GENERAL).fullmatch(text):
             remedy = "Use letters, digits, '.', '_' and '-' around {schema} and {table}, in this order"
@@ -101,9 +96,9 @@ _BY_TABLE = PartitionRule()
 class Router:
     """Routes by the changefeed's dispatchers; without any, by table into the default topic.
 
-    ``partitions``: the partition count of every possible target topic. ``ddl_everywhere``: DDL goes to every partition
-    of its topic, otherwise to the first one. ``by_table``: every table is a topic of its own, as for the files of a
-    storage sink; a DDL goes to all tables that it changes.
+    ``partitions``: of every possible target topic. ``ddl_everywhere``: DDL goes to every partition of its topic,
+    otherwise to the first one. ``by_table``: every table is a topic of its own, as for files; a DDL goes to all that it
+    changes.
     """
 
     default_topic: str
