@@ -1,13 +1,9 @@
 """The files of TiCDC's storage sink: where rows, schemas and checkpoints are, and in which order they are written.
 
-What flows in: rows that a protocol has encoded, by transaction and table version (:class:`TableRows`), DDL events,
-checkpoints, and the moments at which files are cut: flushes and the clock, which gives dates their folders. What flows
-out: writes of (path, bytes) to a :class:`Folder`, in TiCDC's order. Nothing here knows a protocol, Spark or a network;
-what TiCDC takes from its surroundings is an input, so the same inputs make the same files. The only memory across a
-restart is the folder itself.
-
-The rules are stated in each module. Sources: ``pkg/sink/cloudstorage`` and ``cdc/sink/dmlsink/cloudstorage`` of
-pingcap/tiflow; ``pkg/cloudstorage`` and ``downstreamadapter/sink/cloudstorage`` of pingcap/ticdc.
+Rows of transactions (:class:`TableRows`), DDL, checkpoints, flushes and the clock become writes to a :class:`Folder`.
+The same inputs make the same files; the only memory across a restart is the folder. Sources: ``pkg/sink/cloudstorage``
+and ``cdc/sink/dmlsink/cloudstorage`` of pingcap/tiflow; ``pkg/cloudstorage`` and
+``downstreamadapter/sink/cloudstorage`` of pingcap/ticdc.
 """
 
 from ticdc_emit.storage.files import FileRules, StorageFiles, TableRows

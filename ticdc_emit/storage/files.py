@@ -1,22 +1,19 @@
 """A running storage sink: which files it writes, with which names, and in which order.
 
-In, in the order of the changefeed: :class:`TableRows`, flushes (the flush interval is over, or a DDL follows) and the
-clock (:attr:`StorageFiles.now`). Out: writes to a :class:`Folder`. A restart is a new :class:`StorageFiles` over the
-same folder; what was not flushed is lost then. Schema files of DDL (:meth:`FileRules.definitions`) and the checkpoint
-go to the folder as they are.
+A restart is a new :class:`StorageFiles` over the same folder; what was not flushed is lost then.
 
 **Version.** Rows belong to the version that the last DDL of their table made (its commit_ts), never to one before the
 start of the sink. Their folder is that of this version, if a schema file of it exists; else that of the greatest
 version whose schema file has the same checksum; else a schema file without a statement is written. Releases differ in
-what a newer version with the same checksum means (``StorageSwitches.newer_schemas``): rows that are discarded for it
-are counted. This is decided once for each version and partition.
+what a newer version with the same checksum means (``StorageSwitches.newer_schemas``). This is decided once for each
+version and partition.
 
 **Cut.** Transactions are never torn. A file has all rows of a table version and partition since the last one, up to a
 flush, or until they reach ``file-size``.
 
-**Number.** Files are numbered from 1 on for each version, partition and date. What the index file names is read at the
-first file of a version, and how it counts depends on the release (``StorageSwitches.numbers``). A later date begins at
-1, because TiCDC's dates only rise; ``dates_return`` says that they do not here, so its index file is read as well.
+**Number.** From 1 on for each version, partition and date; what the index file names is read at the first file of a
+version (``StorageSwitches.numbers``). A later date begins at 1, because TiCDC's dates only rise; ``dates_return`` says
+that they do not here, so its index file is read as well.
 
 **Order.** For each table: schema file, then index and data, in the order of ``StorageSwitches.order``. Tables that are
 flushed at the same moment, which TiCDC writes in any order, are written in the order of their paths.
@@ -54,9 +51,7 @@ _FIRST = 1
 
 @dataclass(frozen=True)
 class FileRules:
-    """What the files of a changefeed depend on. ``extension``: of files with rows; ``zone``: of dates in paths, which
-    in TiCDC is that of the server.
-    """
+    """What a changefeed's files depend on. ``zone``: of dates in paths, which in TiCDC is that of the server."""
 
     options: StorageConfig
     switches: StorageSwitches
@@ -75,10 +70,7 @@ class FileRules:
         return moment.astimezone(ZoneInfo(self.zone)).strftime(_DATES[self.options.date_separator])
 
     def definitions(self, event: DdlEvent) -> Iterator[tuple[TableDefinition, str]]:
-        """Yield the definitions that a DDL writes, each with the folder of its table.
-
-        Raises :class:`~ticdc_emit.errors.SchemaError` for a table without columns, where TiCDC's changefeed stops.
-        """
+        """Yield a DDL's definitions with their folders; ``SchemaError`` without columns, where TiCDC stops."""
         info = event.table_info
         if not event.table:
             if not self.options.use_table_id_as_path:
@@ -119,11 +111,10 @@ def checkpoint_file(ts: int) -> bytes:
 class TableRows:
     """Rows of whole transactions in one physical table: ``data`` has their bytes, each row with its end.
 
-    ``physical_id``: the id of the partition, or of the table. ``header``: the beginning of files with such rows.
-    ``version``: that which the last DDL of the table made (its commit_ts), never one before the start of the sink.
-    ``goes_on``: whether the last transaction may have more rows, so that no file can end here. ``until``: the TSO of
-    the table's next DDL, if it is known: when TiCDC writes these rows, it has written no schema file for it yet.
-    ``count``: how many rows these are, for the count of those that are discarded.
+    ``physical_id``: of the partition, or the table. ``version``: that which the table's last DDL made (its commit_ts),
+    never one before the start of the sink. ``goes_on``: the last transaction may have more rows, so no file can end
+    here. ``until``: the TSO of the table's next DDL, whose schema file TiCDC has not written yet. ``count``: of the
+    rows.
     """
 
     table: TableInfo
@@ -156,10 +147,10 @@ class _Pending:
 class StorageFiles:
     """Writes the files of a changefeed with a storage sink to a folder.
 
-    ``now``: the moment, with its zone, which is the date in paths. ``dispatchers``: the id of the dispatcher of a
-    physical table, which names of files show with ``enable-table-across-nodes``. ``dates_return``: whether another
-    sink may have written files of later dates than this one's first. ``discarded``: how many rows, with how many
-    bytes, were discarded so far, as TiCDC does it where a newer version of their table has the same columns.
+    ``now``: the moment, with its zone, which is the date in paths. ``dispatchers``: ids by physical table, in names
+    with ``enable-table-across-nodes``. ``dates_return``: another sink may have written files of later dates.
+    ``discarded``: rows and bytes that were discarded, as TiCDC does where a newer version of their table has the same
+    columns.
     """
 
     def __init__(
@@ -185,9 +176,8 @@ class StorageFiles:
     def start_version(self, info: TableInfo, physical_id: int, start_ts: int, until: int | None) -> int:
         """Return the version of rows of a table that no DDL made, whose sink would start at ``start_ts`` now.
 
-        A table has one start, whatever comes to its sink later: the version of a schema file with the same columns, if
-        there is one. It is the newest one that is not above ``start_ts``, or the oldest one for rows that came late.
-        ``until``: as in :class:`TableRows`.
+        A table has one start: the version of a schema file with the same columns, the newest one that is not above
+        ``start_ts``, or the oldest one for rows that came late.
         """
         definition = self._rules.definition(info, start_ts)
         alike = self._alike(self._rules.folder(info, physical_id), definition, until)
@@ -195,10 +185,7 @@ class StorageFiles:
         return max(before) if before else min(alike, default=start_ts)
 
     def rows(self, rows: TableRows) -> None:
-        """Take the rows of a transaction, or of several; a file that they fill is written.
-
-        Raises :class:`~ticdc_emit.errors.DeliveryError`, as every method that writes.
-        """
+        """Take the rows of transactions, write the file that they fill. All that write raise ``DeliveryError``."""
         key = self._key(rows)
         pending = self._pending.get(key)
         if pending is None:
@@ -284,10 +271,9 @@ class StorageFiles:
         return key.version
 
     def _alike(self, folder: str, definition: TableDefinition, until: int | None) -> list[int]:
-        """Return the versions in a table's folder that have the columns of a definition.
+        """Return the versions in a folder with a definition's columns, below ``until``.
 
-        Where a batch runs again, the schema file of a DDL after its rows is there already: those from ``until`` on are
-        left out.
+        Where a batch runs again, the schema file of a DDL after its rows is there already.
         """
         present = filter(None, (SchemaFile.parse(path) for path in self._folder.files(joined(folder, "meta"))))
         alike = (each.version for each in present if each.checksum == definition.checksum)

@@ -1,7 +1,4 @@
-"""What a storage sink asks of the place for its files, and such a place in memory.
-
-Paths are relative to the place, with ``/`` between names. A file is written whole or not at all.
-"""
+"""The place for a storage sink's files, by relative paths with ``/``; a file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,9 +12,7 @@ Data: TypeAlias = "bytes | memoryview"
 
 
 class Folder(Protocol):
-    """A folder of a file system, or of a bucket. Every method raises :class:`~ticdc_emit.errors.DeliveryError` where
-    the storage fails.
-    """
+    """A folder of a file system or a bucket; methods raise :class:`~ticdc_emit.errors.DeliveryError` if it fails."""
 
     def exists(self, path: str) -> bool:
         """Return whether there is a file."""
@@ -40,9 +35,7 @@ class Write(NamedTuple):
 
 
 class MemoryFolder:
-    """A :class:`Folder` in memory. ``contents``: its files by path. ``writes``: all writes in order, also of files that
-    were replaced later.
-    """
+    """A :class:`Folder` in memory: ``contents`` by path, ``writes`` in order, also of files replaced later."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
@@ -62,10 +55,7 @@ class MemoryFolder:
         self.writes.append(Write(path, content))
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write the files below a directory of this machine, which is made if it is missing.
-
-        Raises :class:`OSError` where that fails.
-        """
+        """Write the files below a directory of this machine, which is made if it is missing."""
         for path, content in self.contents.items():
             place = Path(directory, path)
             place.parent.mkdir(parents=True, exist_ok=True)

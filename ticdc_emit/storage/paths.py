@@ -1,8 +1,7 @@
-"""The paths of a storage sink's files, made and read.
+"""The paths of a storage sink's files, relative to the folder of the sink URI, made and read.
 
-In: names of tables, versions, checksums, dates and numbers. Out: paths relative to the folder of the sink URI, with
-``/``. Names are joined as they are, without any escape, and then cleaned as Go's ``path.Join`` does: a table ``a/b``
-makes a folder in a folder. A name that would leave the folder is refused.
+Names are joined as they are, without any escape, and then cleaned as Go's ``path.Join`` does: a table ``a/b`` makes a
+folder in a folder. A name that would leave the folder is refused.
 
 ====================================================  ======================================
 ``metadata``                                          the checkpoint

@@ -1,10 +1,7 @@
 """What a schema file of a storage sink holds, and the checksum in its name; made and read.
 
-In: a table version, and the DDL that made it, if a DDL writes the file. Out: JSON as Go's ``json.MarshalIndent`` makes
-it (four blanks, ``<`` ``>`` ``&`` escaped), and CRC-32 of the same without query, type and version and with the columns
-in the order of their names. So two versions with the same columns in another order have one checksum. Values are texts,
-except numbers of the file itself; what is empty is left out. Virtual and hidden columns are shown as others are.
-
+Out: JSON as Go's ``json.MarshalIndent`` makes it (four blanks, ``<`` ``>`` ``&`` escaped), and CRC-32 of the same
+without query, type and version, with columns ordered by name. Virtual and hidden columns are shown as others are.
 Source: ``pkg/sink/cloudstorage/table_definition.go`` of pingcap/tiflow, ``pkg/cloudstorage/schema_file.go`` of
 pingcap/ticdc. TiDB sets the unsigned flag on BIT and YEAR, and here it is shown.
 """
@@ -53,9 +50,8 @@ _WITHOUT_PRECISION = DATE_TYPES | FSP_TYPES | LABEL_TYPES | {MySQLType.JSON, MyS
 class TableDefinition:
     """The schema of a table or, without ``table`` and columns, a database. ``version``: a TSO.
 
-    ``query`` and ``action``: the statement that wrote it and TiDB's number of it; empty for a definition that rows
-    need. ``columns``: ``None`` where TiCDC has none. ``shows_ids``: whether columns have their ids (``output-column-
-    id``); ``shows_labels``: whether ENUM and SET have their labels.
+    ``action``: TiDB's number of the statement; empty if rows need it. ``columns``: ``None`` where TiCDC has none.
+    ``shows_ids``: ``output-column-id``; ``shows_labels``: of ENUM and SET.
     """
 
     schema: str
@@ -150,8 +146,7 @@ def checksum_of(document: Mapping[str, Any]) -> int:
 
 
 def table_of(document: Mapping[str, Any]) -> TableInfo | None:
-    """Return the table of a schema file, given its members: what the file shows of it, so neither which columns are
-    generated nor any key but the primary one. ``None`` for a database.
+    """Return what a schema file shows of its table (the primary key alone); ``None`` for a database.
 
     Raises ``LookupError``, ``TypeError`` or ``ValueError`` for other members.
     """
