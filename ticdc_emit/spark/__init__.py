@@ -1,7 +1,5 @@
 """Spark: row-change DataFrames to Kafka, through ``foreachBatch`` or in one batch.
 
-    from ticdc_emit.spark import TicdcSink, encode, local_session
-
 Needs the extra ``ticdc-emit[spark]``. Nothing here needs ``.rdd`` or ``_jvm``, so Spark Connect works too.
 """
 

@@ -1,12 +1,9 @@
 """DataFrames as a batch of a changefeed: the jobs that encode rows where they are, shuffle chunks and deliver them.
 
-In: DataFrames of row changes, and the tasks of ``pipeline``, which decide order, splitting and routing. Out: the tasks'
-results, or a DataFrame of messages. A job is ``mapInArrow`` (encode), a shuffle by bucket and ``mapInArrow`` (deliver).
-
-Spark hands a task 10,000 rows at once, or fewer where it measures them (``frames.RowLengths``); 10,000 chunks may be
-more than an Arrow array holds. So a chunk crosses the shuffle in segments of at most :data:`SEGMENT_BYTES`: a row with
-its first bytes, and rows with the others alone. A name joins them again, because a shuffle promises no order. In a
-local session the chunks' bytes stay in a file instead (:func:`chunk_folder`).
+A job is ``mapInArrow`` (encode), a shuffle by bucket and ``mapInArrow`` (deliver). Spark hands a task 10,000 rows at
+once, and 10,000 chunks may be more than an Arrow array holds. So a chunk crosses the shuffle in segments of at most
+:data:`SEGMENT_BYTES`, which a name joins again, because a shuffle promises no order. In a local session the chunks'
+bytes stay in a file instead (:func:`chunk_folder`).
 """
 
 from __future__ import annotations
@@ -70,10 +67,7 @@ def split_chunks(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def join_chunks(segments: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the chunks, each when its last segment has come.
-
-    Raises :class:`DeliveryError` if some never come.
-    """
+    """Yield the chunks, each when its last segment has come. Raises :class:`DeliveryError` if some never come."""
     open_chunks: dict[bytes, _OpenChunk] = {}
     for batch in segments:
         counts = np.asarray(batch.column("segments").fill_null(0))
@@ -184,9 +178,7 @@ _NUMBERED_CLASSES = "spark.sql.codegen.useIdInClassName"  # off: equal code of t
 
 
 def idle_check(spark: SparkSession) -> Callable[[], bool] | None:
-    """Return what tells whether the stream whose micro-batch runs on this thread found nothing to read at its newest
-    trigger; one that ended never says so. ``None`` outside of a stream, and over Spark Connect, which does not tell.
-    """
+    """Return what tells whether this thread's stream found nothing to read at its newest trigger, or ``None``."""
     context = getattr(spark, "sparkContext", None)
     name = context and context.getLocalProperty("sql.streaming.queryId")
     if name is None:
@@ -223,8 +215,8 @@ _KINDS = {pa.bool_(): "boolean", pa.string(): "string", pa.int32(): "int", pa.in
 class SparkBatch:
     """``changes``: one DataFrame, or several typed ones by the ``schema.name`` of their tables.
 
-    ``table``: ``schema.name`` of one typed DataFrame, needed if the plan has several tables. ``lengths``: what earlier
-    batches of the same sink have shown of their rows.
+    ``table``: of one typed DataFrame, if the plan has several. ``lengths``: what earlier batches have shown of their
+    rows.
     """
 
     def __init__(
@@ -244,10 +236,7 @@ class SparkBatch:
         self._named: list[tuple[str, str]] | None = None
 
     def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
-        """Collect the rows with ``op = 'ddl'`` and a ``query``; their current database is their ``schema``, if any.
-
-        If a column ``query`` makes this a job, the job also finds the tables of generic rows, with ``names_tables``.
-        """
+        """Collect rows with ``op = 'ddl'``, whose database is their ``schema``; the same job may find the tables."""
         frames = [df for df in self._frames.values() if "query" in df.columns]
         if not frames:
             return []
@@ -272,10 +261,7 @@ class SparkBatch:
         return [df for df in self._frames.values() if is_generic(df.columns)]
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
-        """Run both tasks in Spark; deliver from this process if the store is in it.
-
-        Raises :class:`~ticdc_emit.errors.MissingDependencyError` if an executor's Python lacks a package.
-        """
+        """Run both tasks in Spark; deliver from this process if the store is in it."""
         with missing_packages_named(self.session), setting_off(self.session, _NUMBERED_CLASSES):
             if self._are_short(encode.plan):
                 return self._lengths.run(self.session, partial(self._run, encode, deliver))

@@ -1,8 +1,7 @@
 """The change feeds that table formats keep, as row changes: Delta's, Iceberg's, and those of Spark's ``changes``.
 
-In: a DataFrame with the columns of one of :data:`FORMS` besides those of the table: a row for each old and each new
-image of a row. Out: row changes in the typed form. A commit is one transaction, the numbers of commits are the order,
-and commit_ts only rises. Rule sources: Delta's protocol ("Change Data Files", "Add CDC File"), Iceberg's
+In: a row for each old and each new image. A commit is one transaction, the numbers of commits are the order, and
+commit_ts only rises. Rule sources: Delta's protocol ("Change Data Files", "Add CDC File"), Iceberg's
 ``create_changelog_view``, Spark's ``Changelog`` (4.2).
 """
 
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class FeedForm(NamedTuple):
-    """A row of :data:`FORMS`: the columns with the operation, the id of the commit, the order of commits, their time.
+    """A row of :data:`FORMS`: the columns of the operation, a commit's id, the order of commits and their time.
 
     ``skips_files``: whether a filter on the commits reads only their files.
     """
@@ -92,11 +91,9 @@ def feed_form(columns: Sequence[str]) -> FeedForm | None:
 
 
 def rising(stamps: Iterable[int], above: int = 0) -> list[int]:
-    """Return a TSO for each commit, in the order of the commits: its own, or, if that is not above the one before it,
-    the TSO a microsecond after that. ``above``: the TSO below the first one.
+    """Return a TSO for each commit: its own, or if that is not above the one before it, a microsecond after that.
 
-    The result stays as it is if it is given again. Two TSO are never so close that the DDL of a commit does not fit
-    between them, because times are whole microseconds (:data:`~ticdc_emit.tso.LOGICAL_PER_MICROSECOND`).
+    ``above``: the TSO below the first one. Times are whole microseconds, so a commit's DDL fits between two.
     """
     result: list[int] = []
     for stamp in stamps:
@@ -114,22 +111,19 @@ def from_changes(
     above: int = 0,
 ) -> DataFrame:
     """Return the changes of a change feed: Delta's (``readChangeFeed``), Iceberg's (``create_changelog_view``), or that
-    of Spark's ``read.changes``. Its columns tell the form (:data:`FORMS`).
+    of Spark's ``read.changes``. Its columns tell the form.
 
     ``keys``: the columns that identify a row. ``columns``: the table's; default: all but those of the form. ``times``:
-    the times of the commits (:data:`CommitTimes`), for a feed that has none, as Iceberg's; they also replace those of
-    the feed. ``above``: a TSO below that of the first commit, such as the last one of an earlier part of the feed.
+    of the commits, for a feed that has none, as Iceberg's. ``above``: a TSO below that of the first commit.
 
-    A commit is one transaction, and its time is the commit_ts. A commit whose time is not after the one before it comes
-    a microsecond after that. The old and the new image of a key in a commit are an update, or nothing if they are
-    equal (NULL equals NULL, -0.0 does not equal 0.0). So a row that a commit only wrote again gives no change, and an
-    update of the key is a delete and an insert.
+    A commit is one transaction, its time the commit_ts, or a microsecond after the one before it if it is not later.
+    The old and the new image of a key in a commit are an update, or nothing if they are equal (NULL equals NULL, -0.0
+    does not equal 0.0). So an update of the key is a delete and an insert.
 
     Reads the feed once for its commits. Raises :class:`ConfigError` without keys or times,
-    :class:`~ticdc_emit.errors.MissingColumnError` for columns that are not those of a change feed,
-    :class:`~ticdc_emit.errors.UnsupportedTypeError` for commits that are not whole numbers, :class:`InvalidValueError`
-    for an unknown operation and a commit without a time, and in ``replay``
-    :class:`~ticdc_emit.errors.DuplicateChangeError` for a key that has two old or two new images in one commit.
+    :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`,
+    :class:`InvalidValueError` for an unknown operation and a commit without a time, and in ``replay``
+    :class:`~ticdc_emit.errors.DuplicateChangeError` for a key with two old or two new images in one commit.
     """
     form, df = _required_form(df), without_collations(df)
     keys = required_keys(keys, "changes need keys")
@@ -160,11 +154,7 @@ def from_changes(
 def changes_of_table(
     df: DataFrame, versions: Sequence[TableInfo], keys: Iterable[str] = (), *, above: int = 0
 ) -> DataFrame:
-    """Return the changes of the change feed of a table with these versions.
-
-    ``keys``: default: the handle key, by its names in all versions that the feed has. Columns that no version has are
-    left out. ``above``: as in :func:`from_changes`, whose errors it raises.
-    """
+    """Return the changes of a change feed of these versions, without other columns; default key: the handle key."""
     keys = names_of(keys, "keys")
     handle_keys = dict.fromkeys(name for info in versions for name in info.handle_key_names)
     known = {column.name for info in versions for column in info.columns}
@@ -223,10 +213,7 @@ def feeds_as_images(source: Any) -> Any:
 
 
 def feeds_as_changes(source: Any, plan: Plan, table: str | None, *, above: int = 0) -> Any:
-    """Return rows, or those of several tables by name, with the row changes of change feeds.
-
-    ``table``: of rows without a name. ``above``: as in :func:`from_changes`, whose errors this raises.
-    """
+    """Return rows, or those of several tables by name, with the row changes of change feeds."""
 
     def changes(name: str | None, rows: Any) -> Any:
         return changes_of_table(rows, table_versions(plan, name), above=above) if has_feed(rows) else rows

@@ -1,13 +1,9 @@
 """``format("ticdc")``: row changes sent by ``df.write`` and ``df.writeStream`` (docs/datasource.md).
 
-In: :class:`~ticdc_emit.spark.TicdcSink`'s arguments as Spark's text options, with names in any case
-(:class:`SourceOptions`), and rows on executors. Out: a changefeed that the driver runs at the commit, or a
-:class:`~ticdc_emit.errors.ConfigError` with the documented name of the option, but no value that may be secret.
-
-Executors encode their rows and stage chunks of messages as Arrow files in a folder that they share with the driver
-(:class:`Staging`); rows with DDL among them are staged as they are. So nothing is sent before every task has succeeded.
-Spark pickles a batch writer twice: first for executors, without the options, which may hold secrets, then for the
-process that commits.
+Executors stage chunks of messages (rows, if DDL is among them) in a folder that they share with the driver
+(:class:`Staging`), which runs the changefeed at the commit: nothing is sent before every task has succeeded. Spark
+pickles a batch writer twice: first for executors, without the options, which may hold secrets, then for the process
+that commits. Errors name the documented option, but no value that may be secret.
 """
 
 from __future__ import annotations
@@ -131,11 +127,7 @@ class SourceOptions:
         return table
 
     def assumed_schema(self, rows: StructType) -> str | None:
-        """Return the CREATE TABLE of rows in the typed form that have no schema, and warn of it, but in a stream only
-        before its first batch; ``None`` if the options give the tables.
-
-        Raises the errors of :func:`~ticdc_emit.schema.frames.any_frame.schema_of_changes`.
-        """
+        """Return the CREATE TABLE of typed rows without a schema; warn of it before the first batch of a stream."""
         if "schema" in self.values or "schemaPath" in self.values:
             return None
         state = self.running.state_uri
@@ -215,8 +207,7 @@ class StagedFile:
 class Staging:
     """The folder of one write, at an fsspec URI that the executors and the driver both reach.
 
-    ``is_among_others``: every user may write to the folder that this one is in, as to the machine's temporary folder.
-    Then it is refused unless it is this user's own.
+    ``is_among_others``: every user may write where it is; then it is refused unless it is this user's own.
     """
 
     folder: Secret[str]  # it may contain a login
@@ -224,10 +215,7 @@ class Staging:
 
     @hides_arguments
     def write(self, batches: Iterable[pa.RecordBatch]) -> StagedFile:
-        """Write the rows of a task's attempt.
-
-        Raises :class:`~ticdc_emit.errors.TemporaryFileError` for a folder that is not this user's own.
-        """
+        """Write the rows of a task's attempt; ``TemporaryFileError`` for a folder that is not this user's own."""
         name = f"{uuid.uuid4().hex}.arrow"
         rows = (batch for batch in batches if batch.num_rows)
         first = next(rows, None)
@@ -248,11 +236,7 @@ class Staging:
 
     @hides_arguments
     def read(self, staged: Sequence[StagedFile], schema: pa.Schema | None = None) -> StagedBatches:
-        """Return the rows of these files, which have this ``schema``, if it is known.
-
-        Raises :class:`DeliveryError` if a file is not visible from here, and
-        :class:`~ticdc_emit.errors.TemporaryFileError` as :meth:`write` does.
-        """
+        """Return the rows of these files; ``DeliveryError`` for one that cannot be seen from here."""
         names = []
         for each in staged:
             if each.name is None:
@@ -307,10 +291,7 @@ class Staging:
 
 @dataclass(frozen=True)
 class StagedBatches:
-    """The record batches of staged files; can be iterated again, with one batch in memory at a time.
-
-    Raises :class:`DeliveryError` for a file of another ``schema``.
-    """
+    """Record batches of staged files; can be iterated again. Raises ``DeliveryError`` for another ``schema``."""
 
     staging: Staging
     names: tuple[str, ...]

@@ -1,9 +1,7 @@
 """DataFrames of row changes as the columns that an encoding task reads, and what a batch finds out before its jobs.
 
-In: DataFrames in two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**,
-one for many. Out: DataFrames with the columns of row changes, which nothing here shuffles, collects or caches, with
-JSON text for VARIANT (:func:`variants_as_json`); whether their rows are short, so that Spark need not measure them
-(:class:`RowLengths`); their DDL and the names of their tables, by one small job (:class:`Prescan`).
+In: a **typed** DataFrame, of one table, or a **generic** one, of many (``changes.arrow_input``). Nothing here shuffles,
+collects or caches rows; only :class:`Prescan` is a small job, for DDL and the names of tables.
 """
 
 from __future__ import annotations
@@ -45,10 +43,7 @@ def without_ddl(df: DataFrame) -> DataFrame:
 
 
 def change_columns(df: DataFrame, where: str) -> DataFrame:
-    """Return the columns of row changes. ``where``: the table for errors.
-
-    Raises :class:`MissingColumnError`, :class:`~ticdc_emit.errors.SchemaError` and :class:`UnsupportedTypeError`.
-    """
+    """Return the columns of row changes. ``where``: the table for errors."""
     check_columns(df.columns, where)
     df = variants_as_json(df)
     names = [*(GENERIC_NAMES if is_generic(df.columns) else ()), *ATTRIBUTES, "before", "after"]
@@ -61,9 +56,9 @@ def change_columns(df: DataFrame, where: str) -> DataFrame:
 
 
 def variants_as_json(df: DataFrame) -> DataFrame:
-    """Return row changes with the JSON text of each VARIANT column of a table, as :func:`variants_checked` accepts it.
+    """Return row changes with JSON text for VARIANT, of which a worker would get two binary values.
 
-    A worker would get a VARIANT as two binary values. A VARIANT ``null`` is JSON's, NULL stays NULL.
+    A VARIANT ``null`` is JSON's, NULL stays NULL.
     """
     images: dict[str, Column] = {}
     for image, name in variants(df.schema):
@@ -78,11 +73,7 @@ def variants(schema: StructType) -> Iterator[tuple[str, str]]:
 
 
 def variants_checked(schema: StructType, versions: Iterable[TableInfo], where: str) -> StructType:
-    """Return the images of a schema as :func:`variants_as_json` makes them.
-
-    ``versions``: of their table, none in the generic form; ``where``: the table for errors. Raises
-    :class:`UnsupportedTypeError` for a VARIANT that is not the value of a JSON column.
-    """
+    """Return the images as :func:`variants_as_json` makes them; a VARIANT must be the value of a JSON column."""
     tables = list(versions)
     images: list[T.StructField] = []
     for image in (each for each in schema if each.name in _IMAGES):
@@ -169,10 +160,7 @@ class RowLengths:
         self._long = False
 
     def run(self, session: SparkSession, job: Callable[[bool], _Result]) -> _Result:
-        """Return what ``job`` returns, without the limit of bytes if it can be lifted and meets no long row.
-
-        ``job``: gets whether it must fail at a long row.
-        """
+        """Return what ``job`` returns, without the limit of bytes if no row is long; it gets whether to fail at one."""
         from pyspark.errors import PySparkException
 
         rows = int(session.conf.get(_ROWS, str(_MOST_ROWS)) or 0)
@@ -193,11 +181,10 @@ class RowLengths:
 
 
 def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
-    """Return whether the rows of a typed DataFrame are short, as far as types tell: JSON and VARCHAR may be long.
+    """Return whether a typed DataFrame's rows are short, as far as types tell: JSON and VARCHAR may be long.
 
-    Rows of many fields are not. The test of :func:`refuse_long_rows` would be too much for Spark's optimizer, which
-    moves it below the projection that makes the images: each text in it becomes a copy of its image with all its
-    fields.
+    Rows of many fields are not: Spark's optimizer would move the test of :func:`refuse_long_rows` below the projection
+    that makes the images, where each text in it becomes a copy of its image with all its fields.
     """
     fields = [field for _, field in _image_fields(df.schema)]
     return (

@@ -1,6 +1,4 @@
-"""Spark's functions as ``F`` and its types as ``T``, for modules that are loaded without Spark: it is imported where
-one of them is first used. And what a session's settings say.
-"""
+"""Spark's functions as ``F`` and types as ``T``, imported where one is first used; and settings of a session."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """A streaming query's progress: Spark's figures of a micro-batch joined with the sink's report.
 
-In: Spark's progress events and the reports of a :class:`~ticdc_emit.spark.sink.TicdcSink`. Out: a
-:class:`BatchProgress` per micro-batch, passed to a callback on the thread of Spark's listeners. Over Spark Connect,
-``foreachBatch`` runs in a process of the server, so the client's sink has no reports. Use the sink's ``on_report``
-there, which runs where the batches run.
+Over Spark Connect, ``foreachBatch`` runs in a process of the server, so the client's sink has no reports. Use the
+sink's ``on_report`` there, which runs where the batches run.
 """
 
 from __future__ import annotations
@@ -35,8 +33,8 @@ logger = logging.getLogger(__name__)
 class BatchProgress:
     """A micro-batch, with Spark's figures and the sink's report.
 
-    ``query``: name of the streaming query, else its id. ``input_rows``: the rows of the sources, which may be more or
-    fewer than ``report.rows``. ``duration_ms``: Spark's breakdown (``addBatch`` is the sink's part).
+    ``query``: its name, else its id. ``input_rows``: of the sources, maybe not ``report.rows``. ``duration_ms``:
+    Spark's breakdown (``addBatch`` is the sink's part).
     """
 
     query: str
@@ -63,8 +61,8 @@ def log_progress(progress: BatchProgress) -> None:
 class ProgressListener(StreamingQueryListener):
     """``spark.streams.addListener(ProgressListener(sink))``: calls back for each batch that the sink has sent.
 
-    ``query``: name or id of the sink's streaming query; without it, every query of the session counts as the sink's,
-    which is correct if there is only one. An exception of the callback is logged.
+    ``query``: name or id of the sink's query; without it, every query counts as the sink's. An exception of the
+    callback is logged.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """What row changes are made of in Spark: images of rows, their comparison, operations, and commit_ts from times.
 
-In: DataFrames with one column per column of the table, and expressions for times. Out: struct columns of the typed form
-of row changes, commit_ts as TSO. Rows without a usable time are refused when Spark computes them.
+Rows without a usable time are refused when Spark computes them.
 """
 
 from __future__ import annotations
@@ -83,8 +82,7 @@ def version_changes(
 ) -> DataFrame:
     """Return the changes of versions of rows (``changes.intervals``). ``order``: of versions with the same begin.
 
-    ``rows``: columns of the key are named as by :func:`key_columns`. ``by_begin``: whether only versions that begin
-    together are compared. ``extra``, ``once``: as in ``interval_changes``.
+    ``by_begin``: whether only versions that begin together are compared.
     """
     own = image_type(rows, "_image")
     variants = [field.name for field in own if isinstance(field.dataType, T.VariantType)]
@@ -137,9 +135,7 @@ _MOST_DIGITS = 38
 
 
 def common_type(kinds: Iterable[DataType]) -> DataType:
-    """Return a type that holds the values of all: a wider number, a struct with the fields of all, else text (of nested
-    values: JSON).
-    """
+    """Return a type that holds all: a wider number, a struct with all fields, else text (nested: JSON)."""
     by_name = {kind.simpleString(): kind for kind in kinds}
     if len(by_name) == 1:
         return next(iter(by_name.values()))
@@ -213,9 +209,7 @@ JSON_OPTIONS = {
 
 
 def without_collations(df: DataFrame) -> DataFrame:
-    """Return rows whose texts are compared by their bytes, as TiDB does in ``utf8mb4_bin``, which ``table_sql`` gives
-    all of them.
-    """
+    """Return rows whose texts are compared by their bytes, as in ``utf8mb4_bin``, which ``table_sql`` gives them."""
     plain = {field.name: uncollated(field.dataType) for field in df.schema}
     if all(field.dataType == plain[field.name] for field in df.schema):
         return df
@@ -268,11 +262,7 @@ of an update (``before``); or all rows of the table are gone (``truncate``).
 
 
 def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str | None:
-    """Return ``put``, ``delete``, ``before`` or ``truncate``; ``None`` for a word that is neither in :data:`OPERATIONS`
-    nor in ``more``.
-
-    ``more`` maps further words to known ones: ``{"X": "delete"}``.
-    """
+    """Return ``put``, ``delete``, ``before``, ``truncate``, or ``None``; ``more`` maps further words to known ones."""
     if text is None:
         return None
     word = text.strip().lower()
@@ -283,9 +273,7 @@ def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str
 
 
 def marks(df: DataFrame, text: str) -> Column:
-    """Return whether a row has a mark: the column ``text`` is true, or with ``column=value`` has that value, in any
-    case. A value that is neither true nor false is refused where there is no ``value``.
-    """
+    """Return whether the column ``text`` is true, or of ``column=value`` has that value, in any case."""
     name, equals, value = text.partition("=")
     own = F.lower(F.trim(column_named(name).cast("string")))
     if equals:
@@ -299,9 +287,7 @@ TRANSACTION = "transaction"
 
 
 def keep_transactions(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-    """Return the changes of each table with one commit_ts per transaction; tables without the column stay unchanged. A
-    row whose ``transaction`` is NULL is a transaction of its own.
-    """
+    """Return each table's changes with one commit_ts per transaction; a NULL ``transaction`` is one of its own."""
     from pyspark.sql import Window
 
     marked = {name: df for name, df in tables.items() if TRANSACTION in df.columns}
@@ -379,31 +365,23 @@ _REFUSED = re.compile(
 
 
 def commit_ts_of(df: DataFrame, moment: Moment, unit: TimeUnit = "tso") -> Column:
-    """Return the TSO column of ``df`` for a moment; NULL if the moment is NULL.
-
-    Raises :class:`MissingColumnError`, :class:`UnsupportedTypeError` for a column whose type is not a time.
-    """
+    """Return the TSO column of ``df`` for a moment; NULL if the moment is NULL."""
     if not isinstance(moment, str):
         return F.lit(tso_of(moment)).cast("long")
     return _stamps(df, moment, unit, None)
 
 
 def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) -> Column:
-    """Return the TSO column of end times plus ``step``.
+    """Return the TSO column of end times plus ``step``; NULL for no end.
 
-    NULL for no end: NULL (the column may be a void), a time from the year 9999 on, or a TSO of the greatest long or
-    more. Raises the errors of :func:`commit_ts_of`.
+    That is NULL (the column may be a void), a time from the year 9999 on, or a TSO of the greatest long or more.
     """
     return _stamps(df, column, unit, step // dt.timedelta(microseconds=1))
 
 
 @contextmanager
 def refusing_rows(table: str | None = None) -> Iterator[None]:
-    """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column, and
-    that for a key twice in a version (``once`` of :func:`version_changes`) into :class:`DuplicateChangeError`. What a
-    format of tables cannot read, such as a file that is gone after VACUUM, becomes :class:`ConfigError`, with the
-    format's first line. ``table``: the table of all rows, if there is but one.
-    """
+    """Turn Spark's errors into this library's: no moment, a key twice, and what a format of tables cannot read."""
     try:
         yield
     except TicdcEmitError as error:
@@ -446,9 +424,7 @@ def column_named(column: str) -> Column:
 
 
 def require_columns(df: DataFrame, columns: Iterable[str]) -> None:
-    """Raise :class:`MissingColumnError` for the first of the columns that ``df`` lacks, :class:`SchemaError` for one
-    that it has twice.
-    """
+    """Raise :class:`MissingColumnError` for a column that ``df`` lacks, :class:`SchemaError` for one it has twice."""
     held = df.columns
     known = Counter(map(str.lower, held))
     for column in names_of(columns):

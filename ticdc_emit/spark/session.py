@@ -1,7 +1,7 @@
 """The session: start one in this process, warm it up, register the data source.
 
-In: Spark's settings, or a session. Out: a session with a JVM for short jobs (``java``) and without the warnings that a
-task or the text of a plan is large: they come from this library's plans, and users cannot act on them.
+It has a JVM for short jobs (``java``), and no warnings that a task or the text of a plan is large: they come from this
+library's plans, and users cannot act on them.
 """
 
 from __future__ import annotations
@@ -50,11 +50,10 @@ def register(spark: SparkSession) -> None:
 def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
     """Return the running Spark session, or start one in this process (``local[*,4]``: a lost task is tried again).
 
-    ``settings`` are Spark's, with ``_`` for ``.`` (``spark_sql_shuffle_partitions="4"``) or spelt as they are
-    (``**{"spark.master": "local[2]"}``). A running session applies those that can still change. A session that starts
-    here gets :func:`~ticdc_emit.testing.java.batch_jvm` as ``spark.driver.defaultJavaOptions``, unless the environment,
-    a ``spark-defaults.conf`` or ``spark.driver.extraJavaOptions`` of ``settings`` names another garbage collector.
-    Raises :class:`MissingDependencyError` without pyspark or Java.
+    ``settings`` are Spark's, with ``_`` for ``.`` (``spark_sql_shuffle_partitions="4"``) or as they are
+    (``**{"spark.master": "local[2]"}``). A running session applies those that can still change; a new one gets
+    :func:`~ticdc_emit.testing.java.batch_jvm`, unless the environment, a ``spark-defaults.conf`` or ``settings`` names
+    another garbage collector. Raises :class:`MissingDependencyError` without pyspark or Java.
     """
     require_pyspark()
     from pyspark.sql import SparkSession
@@ -113,7 +112,7 @@ _IN_A_ROW = 3
 def warm_up(rehearse: Callable[[], object]) -> None:
     """Call ``rehearse`` until that gets no faster, for at most 20 s.
 
-    Each call has to plan its Spark job, because a plan that Spark has already optimized would skip part of the work.
+    Each call has to plan its job, because an optimized plan would skip part of the work.
     """
     best, slower, until = math.inf, 0, time.monotonic() + MOST_WARM_UP_S
     while slower < _IN_A_ROW and time.monotonic() <= until:

@@ -1,8 +1,6 @@
 """The sink: DataFrames of row changes to messages, batch by batch, in ``foreachBatch`` or at once.
 
-In: TiCDC's two inputs (sink URI, changefeed file), table schemas, run options, and DataFrames in a public form. Out:
-the messages on their topics and a report of each batch (:class:`TicdcSink`), or the messages as a DataFrame
-(:func:`encode`). The ``...Options`` classes list the sink's options, also for functions that pass them on.
+The ``...Options`` classes list the options of :class:`TicdcSink`, also for functions that pass them on.
 """
 
 from __future__ import annotations
@@ -78,24 +76,22 @@ class TicdcSink:
     ``sink_uri``, ``changefeed``: TiCDC's two inputs. ``schema``: the tables before the first row, as SQL text (read in
     the changefeed's time zone) or a :class:`Catalog`. Without it, the columns of the first typed DataFrames make the
     tables, as :func:`~ticdc_emit.table_sql` does, with ``keys``: the columns of the primary key, or those of each table
-    by its name (default: the keys that ``traffic.replay`` was given). A warning shows what was assumed. ``table``:
-    ``schema.name`` of a typed DataFrame, needed if there are several tables, or no schema. ``ddl``: later DDL as
-    (commit_ts, statement) or (commit_ts, statement, schema), sent in its place; without a schema it runs in the
-    database of the table or tables. ``clock``: ``commit`` (messages carry the commit time), ``wall`` (the time at which
-    the batch was first seen), or fixed ms. ``watermark_interval``: seconds of commit time between watermarks inside a
-    batch, 0 for one at its end only. Default: 1 for a replay with the Simple protocol (more if a batch would have over
-    100,000), else 0. ``allowed_lateness``: seconds by which the watermark stays back. ``late``: what happens to a row
-    at or below a sent watermark. No message of a batch is sent before all its rows are encoded. ``bad_rows``:
-    ``refuse`` a batch with a bad row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec URI) for a file of
-    JSON lines per batch that lists them. ``state_uri``: where per-batch state is kept (any fsspec URI), for one writer
-    at a time; without it, the state lasts as long as the object. ``heartbeat``: seconds between watermarks while no
-    batch runs and the stream has no more to read. They are ``allowed_lateness`` before the clock, which must be
-    ``wall``. It ends with :meth:`finish`, :meth:`close` or the ``with`` block. ``librdkafka``: further client settings.
-    ``sink``: receives the messages instead of the sink URI's target. ``registry``: registers Avro schemas, on the
-    driver, instead of the configured schema registry. ``on_report``: one or several functions, called with the
-    :class:`RunReport` of each batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged,
-    and the stream continues. ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded
-    configuration has these, and ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
+    by its name (default: as given to ``traffic.replay``); a warning shows what was assumed. ``table``: ``schema.name``
+    of a typed DataFrame, needed if there are several tables, or no schema. ``ddl``: later DDL as (commit_ts, statement)
+    or (commit_ts, statement, schema). ``clock``: ``commit`` (messages carry the commit time), ``wall`` (the time at
+    which the batch was first seen), or fixed ms. ``watermark_interval``: seconds of commit time between watermarks
+    inside a batch, 0 for one at its end only. Default: 1 for a replay with the Simple protocol (more if a batch would
+    have over 100,000), else 0. ``allowed_lateness``: seconds by which the watermark stays back. ``late``: what happens
+    to a row at or below a sent watermark. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` such rows;
+    ``bad_rows_path``: a folder (any fsspec URI) for a file of JSON lines per batch that lists them. ``state_uri``:
+    where per-batch state is kept (any fsspec URI), for one writer at a time; without it, as long as the object.
+    ``heartbeat``: seconds between watermarks while no batch runs and the stream has no more to read,
+    ``allowed_lateness`` before the clock, which must be ``wall``; until :meth:`finish`, :meth:`close` or the end of the
+    ``with`` block. ``librdkafka``: further client settings. ``sink``: receives the messages instead of the sink URI's
+    target. ``registry``: registers Avro schemas, on the driver, instead of the configured one. ``on_report``: one or
+    several functions, called with the :class:`RunReport` of each batch; an exception is logged. ``release`` to
+    ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
+    ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 
     @hides_arguments
@@ -124,9 +120,7 @@ class TicdcSink:
 
     @property
     def changefeed(self) -> Changefeed:
-        """The changefeed that runs the batches (``SparkBatch``), for callers that need more control than this object
-        offers. Raises :class:`~ticdc_emit.errors.ConfigError` for a sink without a schema before its first rows.
-        """
+        """The changefeed that runs the batches. Raises ``ConfigError`` for a sink without a schema before any rows."""
         if self._changefeed is None:
             raise ConfigError(
                 "the tables are unknown before the first rows", remedy="Give schema=, their DDL", option="schema"
@@ -134,9 +128,7 @@ class TicdcSink:
         return self._changefeed
 
     def changefeed_of(self, changes: Any) -> Changefeed:
-        """Return the changefeed; the first call for a sink without a schema makes its tables of these changes, given as
-        to :meth:`write`.
-        """
+        """Return the changefeed; a sink without a schema makes its tables of the first changes."""
         if self._changefeed is None:
             changes = feeds_as_images(changes)
             by_table = changes if isinstance(changes, Mapping) else {self._table: changes}
@@ -162,9 +154,8 @@ class TicdcSink:
     def __call__(self, df: DataFrame | Mapping[str, DataFrame], batch_id: int) -> None:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state.
 
-        Micro-batches of a change feed (Delta's ``readChangeFeed``, Spark's ``readStream.changes``) become row changes
-        by the key of their table, as in :func:`~ticdc_emit.spark.change_feed.from_changes`. A commit comes after all
-        commits of earlier micro-batches.
+        Micro-batches of a change feed become row changes by the key of their table, as in
+        :func:`~ticdc_emit.spark.change_feed.from_changes`, after all commits of earlier ones.
         """
         feed = self.changefeed_of(df)
         batch = SparkBatch(self._row_changes(df, feed, batch_id), self._table, self._lengths)
@@ -180,12 +171,10 @@ class TicdcSink:
         """Send complete DataFrames, and the watermark after their last row.
 
         ``df``: one DataFrame in a public form or of a change feed, or several by the ``schema.name`` of their tables,
-        which are one batch; or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface, or
-        several by the names of their tables. These rows are encoded in this process, without Spark
-        (``changefeed.ArrowBatch``).
-        ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
-        finished begins again, with the DDL that it had and that of ``df``. ``until``: a TSO up to which no later batch
-        will have rows, if known: the watermark is sent up to it.
+        which are one batch. Or the same as Arrow tables, pandas or polars DataFrames, or anything with Arrow's C
+        interface: they are encoded in this process, without Spark. ``batch_id`` defaults to the one after the last
+        batch in the state store; a batch that was begun and not finished begins again. ``until``: a TSO up to which no
+        later batch will have rows; the watermark is sent up to it.
         """
         feed = self.changefeed_of(df)
         number = feed.next_batch_id() if batch_id is None else batch_id
@@ -203,26 +192,22 @@ class TicdcSink:
         return feeds_as_changes(df, feed.outline_of(batch_id), self._table, above=above)
 
     def messages(self, df: DataFrame | Mapping[str, DataFrame]) -> DataFrame:
-        """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).
+        """Return the messages of a DataFrame's rows, or a change feed's, instead of sending them (see :func:`encode`).
 
-        Takes what :meth:`write` takes of Spark, also a change feed. Does not use the per-batch state, so no row is
-        late; bad rows are refused.
+        Does not use the per-batch state, so no row is late; bad rows are refused.
         """
         feed = self.changefeed_of(df)
         batch = SparkBatch(feeds_as_changes(df, feed.outline, self._table), self._table, self._lengths)
         return batch.messages(*feed.message_tasks(batch))
 
     def finish(self) -> RunReport | None:
-        """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
-
-        The report has the id of the last batch. More batches may follow.
-        """
+        """Send DDL after the last row, and the last watermark; ``None`` if nothing was sent. Batches may follow."""
         return None if self._changefeed is None else self._changefeed.finish()
 
     def stop(self, query: Any) -> RunReport | None:
         """End a streaming query of this sink: wait for the batch at hand, stop the query, :meth:`finish`.
 
-        Over Spark Connect, where the server runs the batches, this needs ``state_uri``. Raises what the query raised.
+        Over Spark Connect this needs ``state_uri``. Raises what the query raised.
         """
         if not hasattr(query, "_jsq") and self.changefeed.options.state_uri is None:
             raise ConfigError(
@@ -241,10 +226,7 @@ class TicdcSink:
         return self.finish()
 
     def close(self) -> None:
-        """Release ``state_uri`` for another process, and end the heartbeat.
-
-        The end of this process does the same. Another batch starts both again.
-        """
+        """Release ``state_uri`` for another process, and end the heartbeat. Another batch starts both again."""
         if self._changefeed is not None:
             self._changefeed.close()
 
@@ -261,13 +243,11 @@ class TicdcSink:
 def encode(
     df: DataFrame, sink_uri: str | ChangefeedConfig, schema: str | Catalog | None = None, **options: Unpack[SinkOptions]
 ) -> DataFrame:
-    """Return the messages of a DataFrame of row changes, or of a change feed, as a DataFrame: topic, partition, key,
-    value, commit_ts.
+    """Return the messages of row changes or a change feed as a DataFrame: topic, partition, key, value, commit_ts.
 
-    Use it with your own sink; ``df.write.format("kafka")`` accepts these columns. It has the arguments of
-    :class:`TicdcSink`; rows of a topic-partition are in order within one Spark partition. The result has messages of
-    rows only, not of DDL and watermarks. DDL (``ddl``, or rows of ``df``) gives each row the table version of its
-    commit time.
+    ``df.write.format("kafka")`` accepts these columns. It has the arguments of :class:`TicdcSink`; rows of a
+    topic-partition are in order within one Spark partition. DDL and watermarks give no messages; DDL gives each row the
+    table version of its commit time.
     """
     refuse_unknown("encode", options, SinkOptions)
     sink = TicdcSink(sink_uri, schema, **options)

@@ -1,10 +1,8 @@
 """What runs around a task in a Python worker of Spark, and what its failures mean.
 
-In: the steps of a task, as functions over Arrow batches. Out: one function for ``mapInArrow`` that keeps memory between
-batches and leaves loaded modules out of garbage collection. With a folder in the session's setting :data:`SETTING`,
-which only a local session can have, each worker also writes a file there with a line for each batch of rows. Tasks that
-run again are counted again, so that number is only for display. A worker without a package that a task needs becomes a
-:class:`~ticdc_emit.errors.MissingDependencyError`.
+Memory is kept between batches and loaded modules are left out of garbage collection. With a folder in the setting
+:data:`SETTING` of a local session, workers write a line for each batch of rows; tasks that run again are counted again,
+so that number is only for display.
 """
 
 from __future__ import annotations
@@ -66,9 +64,7 @@ _OTHER_PYTHON = re.compile(r"\[PYTHON_VERSION_MISMATCH\][^:]*: (\S+) than that i
 
 @contextmanager
 def missing_packages_named(spark: SparkSession) -> Iterator[None]:
-    """Raise :class:`~ticdc_emit.errors.MissingDependencyError` for a job of the block whose workers lack a package, or
-    run another Python than the driver.
-    """
+    """Raise ``MissingDependencyError`` for a job whose workers lack a package, or run another Python."""
     from pyspark.errors import PySparkException
 
     try:
@@ -109,10 +105,7 @@ _done = False
 
 
 def in_worker(*steps: Step, tally: str | None = None) -> Step:
-    """Return the steps, each of what the one before it yields, as a function for ``mapInArrow``.
-
-    ``tally``: a folder where the rows that come in are counted (:func:`count_rows`).
-    """
+    """Return the steps, one after the other, as a function for ``mapInArrow``; ``tally``: a folder for row counts."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # module-level names around the work, because the content of a pickled function is new in every task
@@ -127,9 +120,9 @@ def in_worker(*steps: Step, tally: str | None = None) -> Step:
 
 
 def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch with all offsets that Arrow's kernels read. Everything that gets table rows from Spark calls this:
-    Spark 4.1 leaves out the offsets of texts, lists and maps inside lists or maps without any item, and the kernels
-    crash there.
+    """Return a batch with all offsets that Arrow's kernels read; for everything that gets table rows from Spark.
+
+    Spark 4.1 leaves out those of lists and maps inside lists or maps without items, and the kernels crash.
     """
     if not any(pa.types.is_nested(kind) for kind in batch.schema.types):
         return batch
