@@ -119,7 +119,9 @@ def _registered(registry: CollectorRegistry | None) -> dict[str, Any]:
         ("seconds", Counter, "ticdc_emit_batch_seconds_total", "Seconds spent on batches.", ""),
         ("messages", Counter, "ticdc_emit_messages_total", "Messages sent, by what they say.", "kind"),
     )
-    made = {key: kind(name, text, [*_FEED, *label.split()], registry=place) for key, kind, name, text, label in rows}
+    made: dict[str, Any] = {
+        key: kind(name, text, [*_FEED, *label.split()], registry=place) for key, kind, name, text, label in rows
+    }
     for key, name, text, label, buckets in (
         ("batch", "ticdc_sink_batch_row_count", "Row changes of a batch.", "type", _BATCH_ROWS),
         ("checkpoint_lags", "ticdc_owner_checkpoint_lag_histogram", "Wall clock less the watermark, in s.", "", _LAGS),

@@ -115,8 +115,7 @@ class StorageSink:
 
     @classmethod
     def of(cls, config: ChangefeedConfig) -> Self:
-        """Return the sink of a changefeed; ``ConfigError`` without a bucket, or for a parameter that is unknown here.
-        """
+        """Return the sink of a changefeed; ``ConfigError`` without a bucket, or for an unknown parameter."""
         if config.sink_uri.scheme == "noop":
             return cls(None, FileRules.of(config))
         storage = config.sink_uri.storage
