@@ -191,12 +191,12 @@ def test_unknown_topic_and_partition(place: Place, topic: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "cause"),
     [
-        ({"partition": [0, -1]}, "negative"),
-        ({"partition": [0, None]}, "every row"),
-        ({"partition": ["0", "1"]}, "integer"),
-        ({"topic": ["t", None]}, "every row"),
-        ({"value": [1, 2]}, "binary"),
-        ({"key": None}, "needs the column"),
+        ({"partition": [0, -1]}, "no partition"),
+        ({"partition": [0, None]}, "no partition"),
+        ({"partition": ["a", "b"]}, "not a batch of messages.*int32"),
+        ({"topic": ["t", None]}, "no topic"),
+        ({"value": [1, 2]}, "not a batch of messages.*binary"),
+        ({"key": None}, 'not a batch of messages.*"key"'),
     ],
 )
 def test_a_batch_that_is_not_one_of_messages(place: Place, topic: str, wrong: dict[str, Any], cause: str) -> None:
