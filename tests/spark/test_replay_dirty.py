@@ -265,4 +265,4 @@ def test_daily_snapshots_given_to_emit_name_replay(
     (tmp_path / "daily.csv").write_text("id,v,dt\n1,a,2026-01-01\n1,b,2026-01-02\n")
     source = ["--table", "a.b", "--keys", "id", "--input", f"{tmp_path}/daily.csv"]
     assert exit_code("emit", *source, "--sink-uri", f"jsonl://{tmp_path}/out?protocol=canal-json") == 2
-    assert "ticdc-emit replay --mode snapshots --time-column dt" in capsys.readouterr().err
+    assert "Replay a series of snapshots: --mode snapshots --time-column" in capsys.readouterr().err

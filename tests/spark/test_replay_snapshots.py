@@ -275,4 +275,4 @@ def test_the_command_takes_folders_of_snapshots(spark: Any, tmp_path: Path, monk
     assert len(list(read_files(tmp_path / "again"))) == 2
     with pytest.raises(DuplicateChangeError) as refused:
         replace(single, tables=tables, sink_uri=f"jsonl://{tmp_path}/no?protocol=simple").run()
-    assert "use --mode snapshots with --time-column" in refused.value.remedy
+    assert "Replay a series of snapshots: --mode snapshots --time-column" in refused.value.remedy

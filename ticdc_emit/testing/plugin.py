@@ -60,7 +60,7 @@ def ticdc_kafka() -> Iterator[EmbeddedKafka]:
 
 @pytest.fixture
 def ticdc_registry() -> Iterator[EmbeddedRegistry]:
-    """A schema registry for one test: ``.url`` for clients and ``schema-registry=`` (extra ``registry``)."""
+    """A schema registry in this process for one test: ``.url`` for ``schema-registry=`` (extra ``registry``)."""
     from ticdc_emit.testing.embedded_registry import EmbeddedRegistry
 
     with EmbeddedRegistry() as registry:

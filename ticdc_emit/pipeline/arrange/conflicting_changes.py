@@ -114,7 +114,7 @@ class ConflictCheck:
         raise DuplicateChangeError(
             "two changes of one key have the same commit_ts and nothing orders them",
             remedy="Give the changes a seq, their order inside the transaction. If these are two rows, the key does "
-            "not identify a row: choose other columns. A series of snapshots is for replay, --mode snapshots",
+            "not identify a row: choose other columns. Replay a series of snapshots: --mode snapshots --time-column",
             table=info.full_name,
             row=key_values(key, info),
             commit_ts=commit_ts,
