@@ -193,7 +193,7 @@ def test_unknown_topic_and_partition(place: Place, topic: str) -> None:
     [
         ({"partition": [0, -1]}, "no partition"),
         ({"partition": [0, None]}, "no partition"),
-        ({"partition": ["a", "b"]}, "not a batch of messages.*int32"),
+        ({"partition": ["0", "1"]}, "not a batch of messages.*whole number"),
         ({"topic": ["t", None]}, "no topic"),
         ({"value": [1, 2]}, "not a batch of messages.*binary"),
         ({"key": None}, 'not a batch of messages.*"key"'),

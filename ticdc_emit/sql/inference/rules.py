@@ -31,7 +31,7 @@ from ticdc_emit.sql.inference.operands import (
     with_length,
 )
 from ticdc_emit.sql.nodes.expressions import negated
-from ticdc_emit.sql.types import TEMPORAL_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import LABEL_TYPES, TEMPORAL_TYPES, ColumnFlag, MySQLType
 
 Arguments: TypeAlias = "Sequence[Operand]"
 Rule: TypeAlias = Callable[[Arguments], Operand]
@@ -265,6 +265,24 @@ def is_null(arguments: Arguments) -> Operand:
     if argument.is_constant:
         return replace(_truth(not_null=True), is_constant=True, value=UNKNOWN)
     return _ZERO if argument.is_not_null else _truth(not_null=True)
+
+
+def case(arguments: Arguments) -> Operand:
+    """CASE with one value, which is NULL otherwise, as partial unique keys have it; TiDB merges the types of more."""
+    conditions, values = arguments[:-1:2], [*arguments[1::2], *(arguments[-1:] if len(arguments) % 2 else ())]
+    if any(condition.is_constant for condition in conditions):
+        raise DdlError("a condition in it is constant: TiDB keeps only one branch")
+    present = [value for value in values if not value.is_null]
+    if len(present) != 1:
+        raise DdlError("CASE in it has more than one value, or none")
+    result = replace(present[0], is_constant=False, value=None, is_column=False, maybe_null=False, elems=())
+    result = result.flag(ColumnFlag.NOT_NULL, on=False)
+    if result.eval is Eval.STRING:
+        collation = text_collation(result)
+        kind = MySQLType.VARCHAR if result.type in LABEL_TYPES else result.type
+        own = {"charset": collation.charset, "collate": collation.collate, "decimal": UNSPECIFIED}
+        return with_length(replace(result, type=kind, **own), result.flen)
+    return replace(result, decimal=0) if result.eval is Eval.INT else result
 
 
 def length_of(times: int = 1, plus: int = 0) -> Callable[[Arguments], int]:
