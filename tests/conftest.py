@@ -33,20 +33,22 @@ _TOGETHER = {
 }
 
 _NEEDS_SERVERS = ("cloud", "cluster", "faults", "image", "integration", "lakes", "scale")
-_PROCESSES = ("test_broken_consumers", "test_canary", "test_fuzz", "test_plugin", "test_random_requests", "test_serve",
-              "test_serve_control", "test_signals", "test_stdout")  # fmt: skip
+_STARTERS = ("test_benchmarks", "test_broken_consumers", "test_canary", "test_confluent_registry",
+             "test_embedded_registry", "test_fuzz", "test_generate_command", "test_glue_registry",
+             "test_hostile_registry", "test_kafka_gateway", "test_kafka_reader", "test_kafka_writer", "test_plugin",
+             "test_random_requests", "test_serve", "test_serve_control", "test_signals", "test_stdout")  # fmt: skip
 _TESTS = Path(__file__).parent
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as ``system`` what `tox` leaves to `tox -e system`: servers, commands in processes of their own, and Spark
-    but for its smoke tests.
+    """Mark as ``system`` what `tox` leaves to `tox -e system`: servers, the embedded ones too, processes of their own,
+    and Spark but for its smoke tests.
     """
     for item in items:
         folder = item.path.relative_to(_TESTS).parts[0]
         on_spark = folder == "spark" or item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ())
-        alone = folder in _NEEDS_SERVERS or item.path.stem in _PROCESSES
+        alone = folder in _NEEDS_SERVERS or item.path.stem in _STARTERS or "emulator" in item.path.parts
         if alone or (on_spark and not item.get_closest_marker("smoke")):
             item.add_marker("system")
 

@@ -1,6 +1,6 @@
 """Hypothesis profiles, one of which the environment variable ``HYPOTHESIS_PROFILE`` chooses.
 
-``fixed`` (the default) gives the same examples on every machine, and of the costly tests an eighth of what they have;
+``fixed`` (the default) gives the same examples on every machine, and of the costly tests a sixteenth of what they have;
 ``nightly`` is the same with all of them; ``explore`` looks for new ones. None has time limits that a busy machine would
 miss.
 """
@@ -8,11 +8,14 @@ miss.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
 
 _QUICK = "fixed"
-_SHARE = 8
+_SHARE = 16
+_Case = TypeVar("_Case")
 _HEALTHY = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
@@ -32,3 +35,8 @@ def load_profile() -> None:
 def examples(nightly: int, share: int = _SHARE) -> int:
     """Return ``max_examples`` for a costly test that has ``nightly`` of them: one in ``share`` otherwise."""
     return nightly // share if _chosen() == _QUICK else nightly
+
+
+def sample(cases: Sequence[_Case], share: int) -> Sequence[_Case]:
+    """Return one in ``share`` of a long list of cases; with the profile ``nightly``, all of them."""
+    return cases[::share] if _chosen() == _QUICK else cases

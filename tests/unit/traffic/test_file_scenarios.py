@@ -10,6 +10,7 @@ from typing import Any
 
 import naive_loader as naive
 import pytest
+from hypothesis_profiles import sample
 
 from ticdc_emit.consume.storage_folder import folder_findings
 from ticdc_emit.errors import ConfigError, UnknownTableError
@@ -28,7 +29,7 @@ def made(name: str, protocol: str, release: str | None = None, seed: int = 1) ->
 
 
 @pytest.mark.parametrize(("name", "protocol"), CASES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", sample(range(3), 2))
 def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str, seed: int) -> None:
     case = made(name, protocol, seed=seed)
     assert case.read().tables == case.expected
@@ -37,7 +38,7 @@ def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str, see
 
 @pytest.mark.parametrize("kind", file_scenarios(), ids=lambda kind: kind.name)
 def test_in_every_release_that_has_it(kind: FileScenarioKind) -> None:
-    for release in kind.releases:
+    for release in sample(kind.releases, 4):
         case = made(kind.name, "csv", release)
         assert case.config.release.name == release
         assert case.read().tables == case.expected
