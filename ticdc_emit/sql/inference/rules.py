@@ -280,8 +280,8 @@ def case(arguments: Arguments) -> Operand:
     if result.eval is Eval.STRING:
         collation = text_collation(result)
         kind = MySQLType.VARCHAR if result.type in LABEL_TYPES else result.type
-        own = {"charset": collation.charset, "collate": collation.collate, "decimal": UNSPECIFIED}
-        return with_length(replace(result, type=kind, **own), result.flen)
+        text = replace(result, type=kind, decimal=UNSPECIFIED, charset=collation.charset, collate=collation.collate)
+        return with_length(text, result.flen)
     return replace(result, decimal=0) if result.eval is Eval.INT else result
 
 
