@@ -9,7 +9,7 @@ section    bytes  what it holds
 head       8      commit_ts, a TSO
 \          4      the table's place among the plan's tables (``Plan.places``)
 \          18     ``physical_table_id`` and ``start_ts``, which tell transactions apart; 9 bytes each, NULL is least
-\          1      the rank inside the transaction (``pipeline.transactions.ranks``), at :data:`RANK_AT`
+\          1      the rank inside the transaction (``transactions.ranks``), at :data:`RANK_AT`
 \          9      ``seq``, NULL is least
 cells      any    each column of the handle key, or of the whole row where a table has none: numbers and moments by
 \                 value (those given as text too, where they are numbers), text bytewise, NULL is least

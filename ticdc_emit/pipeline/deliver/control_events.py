@@ -370,7 +370,7 @@ def _context(event: Event) -> dict[str, object] | None:
 
 
 CountsBody: TypeAlias = bytes
-"""Counts as one Arrow IPC body (``pipeline.chunks.to_ipc``)."""
+"""Counts as one Arrow IPC body (``pipeline.encode.chunks.to_ipc``)."""
 
 _DEFAULT_INTERVAL_MS = 1_000
 _DEFAULT_TICKS = 100_000

@@ -31,7 +31,7 @@ from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.deliver.merge import MergedRows
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.storage import StorageFiles, TableRows
-from ticdc_emit.tso import physical_ms
+from ticdc_emit.tso import LOGICAL_BITS, physical_ms
 
 logger = logging.getLogger(__name__)
 
@@ -191,7 +191,7 @@ class _TableFiles:
         if first == last:
             yield 0, len(stamps), first
             return
-        ticks = (stamps >> np.uint64(18)) // np.uint64(self._interval)
+        ticks = (stamps >> np.uint64(LOGICAL_BITS)) // np.uint64(self._interval)
         for start, end in pairwise([0, *(np.flatnonzero(ticks[1:] != ticks[:-1]) + 1).tolist(), len(ticks)]):
             yield start, end, int(ticks[start])
 
