@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +19,11 @@ from ticdc_emit.changes.attributes import START_TS
 from ticdc_emit.changes.images import Image, differing
 from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.pipeline.arrange.row_reader import read_image
+from ticdc_emit.pipeline.arrange.row_reader import IMAGES, ImageName, read_image
 from ticdc_emit.pipeline.arrange.transactions import RANKS, kind_ranks, split_updates, values_differ
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.routing.filter_rules import START_TS as BY_START_TS
 from ticdc_emit.routing.row_filters import RowFilter
-
-_IMAGES: tuple[Literal["before", "after"], ...] = ("before", "after")
 
 
 def drop_unreplicated(
@@ -111,7 +108,7 @@ def _ignored_values(
         part = rows if len(places) == rows.num_rows else rows.take(pa.array(places))
         images = {
             name: read_image(part, table, encoder.table, op, name, plan.rendering)
-            for name in _IMAGES
+            for name in IMAGES
             if (op, name) in filters.read
         }
         for columns in only:
@@ -124,9 +121,7 @@ def _ignored_values(
             yield each.name, _spread(ignored, places, rows.num_rows)
 
 
-def _changes_no_others(
-    images: Mapping[Literal["before", "after"], Image], columns: frozenset[str], count: int, plan: Plan
-) -> Mask:
+def _changes_no_others(images: Mapping[ImageName, Image], columns: frozenset[str], count: int, plan: Plan) -> Mask:
     """Return which updates change none but these columns; one that changes nothing does so too."""
     before, after = images["before"], images["after"]
     only = np.ones(count, np.bool_)

@@ -51,7 +51,7 @@ from ticdc_emit.schema.model import TableInfo
 
 ImageName: TypeAlias = Literal["before", "after"]
 _COLUMNS = ("op", "before", "after", *ATTRIBUTES)
-_IMAGES: tuple[ImageName, ...] = ("before", "after")
+IMAGES: tuple[ImageName, ...] = ("before", "after")
 
 
 def check_fields(fields: Iterable[StructFields], table: TablePlan) -> None:
@@ -89,8 +89,8 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
     Rows that fit one version are left to the check of their values. Raises
     :class:`~ticdc_emit.errors.UnsupportedTypeError` and :class:`~ticdc_emit.errors.MissingColumnError`.
     """
-    images = [batch.column(name) for name in _IMAGES if name in batch.schema.names]
-    for name in _IMAGES:
+    images = [batch.column(name) for name in IMAGES if name in batch.schema.names]
+    for name in IMAGES:
         kind = batch.schema.field(name).type if name in batch.schema.names else pa.null()
         if not (pa.types.is_struct(kind) or pa.types.is_map(kind) or pa.types.is_null(kind)):
             raise UnsupportedTypeError(
@@ -99,7 +99,7 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
                 table=table.full_name,
                 column=name,
             )
-    kinds = [(field.name, field.type) for field in batch.schema if field.name in _IMAGES]
+    kinds = [(field.name, field.type) for field in batch.schema if field.name in IMAGES]
     check_fields(FieldNames().of(kinds), table)
     structs = [image for image in images if pa.types.is_struct(image.type)]
     is_whole = not any(pa.types.is_map(image.type) for image in images)

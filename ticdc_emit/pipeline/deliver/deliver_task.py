@@ -333,9 +333,9 @@ class DeliverTask:
         if store.failures:
             raise combine_failures(store.failures)
         for merge in merges.values():
-            order = ConflictCheck(self.plan.in_order)
+            conflicts = ConflictCheck(self.plan.in_order)
             for window in merge.tied_windows():
-                order.check(window.column(ORDER_KEY))
+                conflicts.check(window.column(ORDER_KEY))
 
     def _rows(
         self,
