@@ -18,7 +18,7 @@ from ticdc_emit.pipeline.deliver import merge
 from ticdc_emit.pipeline.deliver.deliver_task import batches_of, write_rows
 from ticdc_emit.pipeline.deliver.merge import Merge, MergedRows
 from ticdc_emit.pipeline.encode.chunks import Chunk
-from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, SortedRun, SortedRuns
+from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, SortedRows, SortedRuns
 
 Keys = list[list[bytes]]
 
@@ -148,7 +148,7 @@ def part(stamps: list[int], ended: bool) -> pa.RecordBatch:
     data=st.data(),
 )
 def test_a_run_has_the_messages_of_a_batch(parts: list[list[int]], ended: bool, data: st.DataObject) -> None:
-    window = MergedRows.merged([SortedRun.of(part(stamps, ended)) for stamps in parts])
+    window = MergedRows.merged([SortedRows.of(part(stamps, ended)) for stamps in parts])
     stamps = sorted(stamp for stamps in parts for stamp in stamps)
     whole = [
         (b"k" * (stamp % 3), None if stamp == 9 else b"%d" % stamp + b"-" * (stamp % 2 * ended)) for stamp in stamps
@@ -192,7 +192,7 @@ class Other:
 def test_any_writer_gets_the_messages() -> None:
     sink, other = MemorySink("placed"), Other()
     sink.prepare({"t": 1})
-    rows = MergedRows.merged([SortedRun.of(part([3, 1, 2], False))])
+    rows = MergedRows.merged([SortedRows.of(part([3, 1, 2], False))])
     with sink.open() as writer:
         write_rows(TARGET, [rows], None, writer)
         write_rows(TARGET, [rows], None, other)

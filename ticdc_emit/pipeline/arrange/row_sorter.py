@@ -97,7 +97,7 @@ class RowSorter:
             yield from self._sort_alone([(self._table, form)])
             return
         names = rows_by_table(rows.column("schema"), rows.column("table"))
-        tables = [TableRows(self._plan.table(*name), places) for name, places in names]
+        tables = [TablePlaces(self._plan.table(*name), places) for name, places in names]
         first = pc.min(form.column("commit_ts")).as_py()  # none, where every row of a block was bad
         if self._late_until is not None and first is not None and first <= self._late_until:
             yield from self._sort_alone(_rows_of_tables(form, tables))
@@ -193,7 +193,7 @@ class RowSorter:
         return RowBatch.of(part, table, keys, self._field_names)
 
 
-def _rows_of_tables(form: pa.RecordBatch, tables: Iterable[TableRows]) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
+def _rows_of_tables(form: pa.RecordBatch, tables: Iterable[TablePlaces]) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
     for each in tables:
         yield each.table, form if len(each.places) == form.num_rows else form.take(pa.array(each.places))
 
@@ -210,26 +210,26 @@ _Places: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class TableRows:
+class TablePlaces:
     """A table, and the places of its rows in a block."""
 
     table: TablePlan
     places: _Places
 
 
-def by_key_shape(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]]:
+def by_key_shape(tables: Sequence[TablePlaces], plan: Plan) -> list[list[TablePlaces]]:
     """Return the tables in groups of one shape of keys. A table unlike all others is a group of one."""
     if plan.ignored_start_ts:
         return [[each] for each in tables]
-    groups: dict[object, list[TableRows]] = {}
+    groups: dict[object, list[TablePlaces]] = {}
     for place, each in enumerate(tables):
         groups.setdefault(each.table.key_shape or place, []).append(each)
     return list(groups.values())
 
 
 def sort_together(
-    form: pa.RecordBatch, tables: Sequence[TableRows], plan: Plan
-) -> tuple[list[RowBatch], list[TableRows]]:
+    form: pa.RecordBatch, tables: Sequence[TablePlaces], plan: Plan
+) -> tuple[list[RowBatch], list[TablePlaces]]:
     """Return the rows of a group of tables in order, and the tables that the caller must sort one by one."""
     codes = np.repeat(np.arange(len(tables)), [len(each.places) for each in tables])
     places = np.concatenate([each.places for each in tables])

@@ -32,7 +32,7 @@ from ticdc_emit.pipeline.deliver.control_events import (
     count_controls,
 )
 from ticdc_emit.pipeline.deliver.file_delivery import write_files
-from ticdc_emit.pipeline.deliver.merge import HeldMerge, HeldRows, Merge, MergedRows, place
+from ticdc_emit.pipeline.deliver.merge import HeldMerge, HeldRows, Merge, MergedRows, place_controls
 from ticdc_emit.pipeline.encode.bad_rows import SkippedFile, combine_failures
 from ticdc_emit.pipeline.encode.chunks import ChunkFolder, ChunkStore
 from ticdc_emit.pipeline.encode.encode_task import Held
@@ -356,7 +356,7 @@ class DeliverTask:
                 if digest is not None:
                     digest.add(rows)
                 if not self.check_only:
-                    controls = count_controls(place(rows, target, schedules, result.max_commit_ts))
+                    controls = count_controls(place_controls(rows, target, schedules, result.max_commit_ts))
                     result.controls = add_counts(result.controls, controls)
                     result.max_commit_ts = int(rows.stamps[-1])
                 result.rows += rows.num_rows

@@ -27,7 +27,7 @@ from ticdc_emit.pipeline.arrange.sort_key import STAMP_BYTES, TRANSACTION_BYTES,
 from ticdc_emit.pipeline.deliver.control_events import Event, PartitionSchedules
 from ticdc_emit.pipeline.encode.chunks import Chunk, ChunkStore, messages_by_target
 from ticdc_emit.pipeline.encode.encode_task import Held
-from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
+from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, Places, SortedRows, SortedRuns, merged_order
 from ticdc_emit.pipeline.encode.message_packing import MessagePacker
 from ticdc_emit.pipeline.encode.messages import control_batch
 
@@ -49,7 +49,7 @@ class MergedRows:
     places: Places = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
-    def merged(cls, parts: Sequence[SortedRun]) -> MergedRows:
+    def merged(cls, parts: Sequence[SortedRows]) -> MergedRows:
         """Return the rows of all parts in order."""
         order = merged_order(parts)
         stamps = parts[0].stamps if len(parts) == 1 else np.concatenate([part.stamps for part in parts])
@@ -180,10 +180,10 @@ _KEPT = 0.9  # share of the memory that chunks may keep whose rows later ones co
 _FRESH = 0.25  # share of the chunks held that must be new: to look at each costs, however few rows are handed on
 
 
-class _Held(NamedTuple):
+class _Rest(NamedTuple):
     """What is left of a chunk's rows, and the bytes that they keep in memory: those of the whole chunk."""
 
-    rest: SortedRun
+    rows: SortedRows
     nbytes: int
 
 
@@ -227,14 +227,14 @@ class Merge:
             rows = ranked(read(cluster[0]), self._transactions)
             yield MergedRows([rows], commit_stamps(rows.column(ORDER_KEY)))
             return
-        batches = (SortedRun.of(ranked(read(chunk), self._transactions)) for chunk in cluster)
-        held: list[_Held] = []
+        batches = (SortedRows.of(ranked(read(chunk), self._transactions)) for chunk in cluster)
+        held: list[_Rest] = []
         size = fresh = 0
         compared = None if self._transactions is None else TRANSACTION_BYTES
         # of each chunk the key below which no later one has rows
         bounds = [*(chunk.first[:compared] for chunk in cluster[1:]), None]
         for batch, bound in zip(batches, bounds, strict=False):
-            held.append(_Held(batch, batch.rows.nbytes))
+            held.append(_Rest(batch, batch.rows.nbytes))
             size, fresh = size + held[-1].nbytes, fresh + 1
             few = size < _WINDOW_BYTES or fresh < len(held) * _FRESH
             if bound is not None and size < self._limit and few:
@@ -248,10 +248,10 @@ class Merge:
         if held:
             with SortedRuns(self._limit) as runs:
                 while held:  # nothing else keeps the rows
-                    runs.add(held.pop().rest.rows)
+                    runs.add(held.pop().rows.rows)
                 for batch in batches:
                     runs.add(batch.rows)
-                yield from (MergedRows.merged([SortedRun.of(rows)]) for rows in runs.windows())
+                yield from (MergedRows.merged([SortedRows.of(rows)]) for rows in runs.windows())
 
 
 class HeldRows:
@@ -314,14 +314,14 @@ def ranked(batch: pa.RecordBatch, transactions: pa.Array | None) -> pa.RecordBat
     return batch if order is None else batch.take(order)
 
 
-def place(rows: MergedRows, target: Target, schedules: PartitionSchedules, after: int) -> Sequence[Event]:
+def place_controls(rows: MergedRows, target: Target, schedules: PartitionSchedules, after: int) -> Sequence[Event]:
     """Put the control messages that are due among the rows; return their events. ``after``: last commit_ts, or -1."""
     placed = schedules.among(target, rows.stamps, after)
     rows.due, rows.places = placed.messages, placed.places
     return placed.events
 
 
-def _split_at(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRun], list[_Held]]:
+def _split_at(held: list[_Rest], bound: bytes | None) -> tuple[list[SortedRows], list[_Rest]]:
     before, left = [], []
     for part, nbytes in held:
         rows = len(part.stamps)
@@ -329,7 +329,7 @@ def _split_at(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRun], 
         if count:
             before.append(part.slice(0, count))
         if count < rows:
-            left.append(_Held(part.slice(count, rows), nbytes))
+            left.append(_Rest(part.slice(count, rows), nbytes))
     return before, left
 
 

@@ -30,7 +30,7 @@ ORDER_KEY = "order_key"
 _BATCHES = 64  # of a run of the limit's size: how much of each run is read at once
 
 
-class SortedRun(NamedTuple):
+class SortedRows(NamedTuple):
     """Rows in order, with the commit_ts of each and its table's place."""
 
     rows: pa.RecordBatch
@@ -38,13 +38,13 @@ class SortedRun(NamedTuple):
     tables: npt.NDArray[np.uint32]
 
     @classmethod
-    def of(cls, rows: pa.RecordBatch) -> SortedRun:
+    def of(cls, rows: pa.RecordBatch) -> SortedRows:
         """Return rows that have the column ``ORDER_KEY`` and are in its order."""
         return cls(rows, *stamps_and_tables(rows.column(ORDER_KEY)))
 
-    def slice(self, start: int, stop: int) -> SortedRun:
+    def slice(self, start: int, stop: int) -> SortedRows:
         """Return the rows from ``start`` to before ``stop``."""
-        return SortedRun(self.rows.slice(start, stop - start), self.stamps[start:stop], self.tables[start:stop])
+        return SortedRows(self.rows.slice(start, stop - start), self.stamps[start:stop], self.tables[start:stop])
 
     def count_below(self, bound: bytes) -> int:
         """Count the rows with keys below ``bound``, a key or the first bytes of one, commit_ts among them."""
@@ -58,7 +58,7 @@ class SortedRun(NamedTuple):
         return bytes(self.rows.column(ORDER_KEY)[row].as_py())
 
 
-def merged_order(parts: Sequence[SortedRun]) -> Places | None:
+def merged_order(parts: Sequence[SortedRows]) -> Places | None:
     """Return the places of all rows in order, ``None`` where they are; rows of one part stay in their order."""
     if all(one.key(-1) <= other.key(0) for one, other in pairwise(parts)):
         return None
@@ -71,7 +71,7 @@ def merged_order(parts: Sequence[SortedRun]) -> Places | None:
     return order
 
 
-def _order_ties(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[SortedRun]) -> None:
+def _order_ties(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[SortedRows]) -> None:
     """Order rows that have commit_ts and table in common. ``same``: each row but the first, with the one before it."""
     numbers = np.repeat(np.arange(len(parts)), [len(part.stamps) for part in parts])[order]
     mixed = np.flatnonzero(same & (numbers[1:] != numbers[:-1]))

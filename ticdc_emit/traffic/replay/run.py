@@ -180,11 +180,11 @@ def replay(
     history = CachedHistory(feeds_as_changes(tables, plan, emitter.table), plan, emitter.table)
     try:
         with refusing_rows(only):
-            slices, shape = _cut(history, width, continues=continues)
+            slices, cut = _cut(history, width, continues=continues)
         if continues:
-            shape["tables"] = tables_hash(plan, feed.ddl)
+            cut["tables"] = tables_hash(plan, feed.ddl)
         next_batch = feed.next_batch_id()
-        record = ReplayRecord.find(feed.options.state_uri, shape, next_batch)
+        record = ReplayRecord.find(feed.options.state_uri, cut, next_batch)
         first_batch = record.first_batch
         count = 1 if slices is None else len(slices)
         begin = number = next_batch - first_batch
@@ -281,7 +281,7 @@ def _cut(history: CachedHistory, width: int | None, *, continues: bool) -> tuple
     if width is None and not continues:
         return None, {}
     bounds = history.cache(width, fingerprint=continues)
-    shape = {"slice_ms": width, **bounds._asdict()}
+    cut = {"slice_ms": width, **bounds._asdict()}
     if width is None or bounds.first_ts is None or bounds.last_ts is None:
-        return None, shape
-    return Slices(bounds.first_ts, bounds.last_ts, width), shape
+        return None, cut
+    return Slices(bounds.first_ts, bounds.last_ts, width), cut
