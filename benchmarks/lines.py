@@ -21,10 +21,11 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.pipeline.arrange.row_batch import RowBatch
 from ticdc_emit.pipeline.encode.chunks import Buckets
 from ticdc_emit.pipeline.encode.encode_task import EncodeTask
 from ticdc_emit.pipeline.encode.message_packing import packed_messages
-from ticdc_emit.pipeline.encode.messages import encode_rows
+from ticdc_emit.pipeline.encode.messages import encode_batches
 from ticdc_emit.pipeline.plan.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan, topics_of
 from ticdc_emit.registry.base import MemoryRegistry
@@ -117,7 +118,7 @@ def _encode(batch: pa.RecordBatch, plan: Plan, table: str) -> Callable[[], pa.Re
     planned = plan.table("test", table)
 
     def run() -> pa.RecordBatch:
-        encoded = encode_rows(batch, planned, plan).encoded
+        encoded = next(encode_batches([RowBatch.of(batch, planned)], plan)).encoded
         return packed_messages(encoded, planned.topic, planned.partition, batch.column("commit_ts"), plan)
 
     return run

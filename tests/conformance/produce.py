@@ -1,7 +1,7 @@
 """What the library makes of a case: an :class:`Outcome` per event and sink, a :class:`Target` per row and route.
 
 In: a case, its schemas and one sink's configuration. Rows take the same steps as in
-:class:`~ticdc_emit.encoder.Encoder` and in a Spark worker: change form, total order, :func:`encode_rows`. A
+:class:`~ticdc_emit.encoder.Encoder` and in a Spark worker: change form, total order, :func:`encode_batches`. A
 ``row`` event is one change as TiCDC's encoder received it. The rows of a ``txn`` event are one transaction in the order
 of ``seq``; the library splits and orders them. DDL and watermarks are the codec's control messages.
 
@@ -42,7 +42,7 @@ from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
 from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
 from ticdc_emit.pipeline.deliver.control_events import ControlEncoder, Event, Watermark
 from ticdc_emit.pipeline.encode.message_packing import packed_messages
-from ticdc_emit.pipeline.encode.messages import encode_rows, targets_of
+from ticdc_emit.pipeline.encode.messages import targets_of
 from ticdc_emit.pipeline.plan.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan.registration import Registrar, needed_by
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan, make_plan, topics_of
@@ -53,6 +53,7 @@ from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.events import DdlEvent
 
 from .compare import SHARED_SUBJECT
+from .encoded_rows import encode_rows
 from .history import CaseHistory
 from .vectors import DML_KINDS, Case, Outcome, Record, Route, SinkConfig, Target
 

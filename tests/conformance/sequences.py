@@ -28,7 +28,6 @@ from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitError
 from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
 from ticdc_emit.pipeline.arrange.row_reader import change_form
 from ticdc_emit.pipeline.deliver.control_events import ControlEncoder
-from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.pipeline.plan.ddl import SentDdl
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan, make_plan, topics_of, verify_tables
 from ticdc_emit.routing.filter_rules import Verdict
@@ -38,6 +37,7 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql.script import split_statements
 
 from .compare import KEPT_FLAGS, compare_outcomes, differ_in_flags
+from .encoded_rows import encode_rows
 from .produce import in_order, transaction
 from .report import Dump, Mismatch, Report
 from .vectors import (

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 from ticdc_emit.changes.codec import HeadedRows
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
@@ -34,6 +33,7 @@ from ticdc_emit.storage.files import checkpoint_file
 from ticdc_emit.storage.paths import METADATA, SchemaFile
 
 from .compare import byte_diff
+from .encoded_rows import encode_rows
 from .history import CaseHistory
 from .produce import CaseChanges, PlannedChanges, load_variant, refusal
 from .report import Mismatch, Report

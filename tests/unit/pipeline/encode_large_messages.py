@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tests.conformance.encoded_rows import encode_rows
 from ticdc_emit.changes.model import Encoded
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
-from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.pipeline.plan.large_messages import ClaimNames
 from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.schema.catalog import catalog_from_sql

@@ -12,9 +12,9 @@ from encode_large_messages import CANAL, FIRST, REDUCING, SIMPLE, SIMPLE_AVRO, e
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conformance.encoded_rows import encode_rows
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
-from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.pipeline.plan.large_messages import LargeMessages, SeededNames
 from ticdc_emit.protocols.simple.decoder import SimpleReader
 

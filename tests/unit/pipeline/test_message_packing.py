@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conformance.encoded_rows import encode_rows
 from ticdc_emit.changes.codec import Starts
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Encoded
 from ticdc_emit.columnar.packed_fields import framed, joined
@@ -18,7 +19,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.encode.message_packing import MessagePacker, packed_messages
-from ticdc_emit.pipeline.encode.messages import encode_rows, message_batch
+from ticdc_emit.pipeline.encode.messages import message_batch
 from ticdc_emit.pipeline.plan.table_plans import make_plan
 from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader
 from ticdc_emit.schema.catalog import catalog_from_sql

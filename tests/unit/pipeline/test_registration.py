@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tests.conformance.encoded_rows import encode_rows
 from ticdc_emit import Encoder
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SharedSubjectError
-from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.protocols.avro.decoder import AvroReader
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql

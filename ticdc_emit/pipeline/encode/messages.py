@@ -38,11 +38,6 @@ from ticdc_emit.routing.partitions import partitions_of, table_hash
 _ARROW_LIMIT = (1 << 31) - 1
 
 
-def encode_rows(rows: pa.RecordBatch, table: TablePlan, plan: Plan) -> EncodedRows:
-    """Return the messages of one table's batch in change form. Raises what :func:`encode_batches` does."""
-    return next(encode_batches([RowBatch.of(rows, table)], plan))
-
-
 def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedRows]:
     """Yield the messages of each batch. What is wrong with one is raised in its turn, after those before it.
 

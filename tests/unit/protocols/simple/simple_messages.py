@@ -10,6 +10,7 @@ from typing import Any
 
 import fastavro
 
+from tests.conformance.encoded_rows import encode_rows
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.changefeed import Integrity
@@ -17,7 +18,6 @@ from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
 from ticdc_emit.pipeline.encode.chunks import EncodedRows
-from ticdc_emit.pipeline.encode.messages import encode_rows
 from ticdc_emit.pipeline.plan.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.protocols.simple.encoder import Simple
