@@ -38,8 +38,6 @@ FLOORS = (
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 FORBIDDEN = {"consume": {"columnar", "pipeline", "changes"}, "delivery": {"protocols"}}
-
-
 PIPELINE = ("plan", "arrange", "encode", "deliver")  # the rooms inside it; what stands above them imports all
 
 

@@ -24,17 +24,12 @@ from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKi
 from ticdc_emit.traffic.scenarios.comparison import differences
 from ticdc_emit.traffic.scenarios.library import RecordingRegistry
 
-CASES = [(kind.name, protocol) for kind in scenarios() for protocol in kind.protocols]
-IN_NEXT = [
-    (kind.name, protocol, "next")
-    for kind in scenarios()
-    for protocol in kind.protocols
-    if "next" in kind.releases(protocol)[1:]
-]
+KINDS = [(kind, protocol) for kind in scenarios() for protocol in kind.protocols]
+CASES = [(kind.name, protocol) for kind, protocol in KINDS]
+IN_NEXT = [(kind.name, protocol, "next") for kind, protocol in KINDS if "next" in kind.releases(protocol)[1:]]
 """Of the protocols that have both lineages, whose scenarios are of the first one unless the other is asked for."""
 
 
-@cache
 @cache
 def made(name: str, protocol: str, release: str | None = None) -> Scenario:
     return scenario(name, protocol=protocol, release=release, seed=1)
