@@ -32,11 +32,13 @@ _TOGETHER = {
     "tests/unit/cli": "commands",
 }
 
+_LONGEST = ("vector", "spark")  # begin first, so that no process waits for another at the end
 _NEEDS_SERVERS = ("cloud", "cluster", "faults", "image", "integration", "lakes", "scale")
 _STARTERS = ("test_benchmarks", "test_broken_consumers", "test_canary", "test_confluent_registry",
              "test_embedded_registry", "test_fuzz", "test_generate_command", "test_glue_registry",
              "test_hostile_registry", "test_kafka_gateway", "test_kafka_reader", "test_kafka_writer", "test_plugin",
-             "test_random_requests", "test_serve", "test_serve_control", "test_signals", "test_stdout")  # fmt: skip
+             "test_random_requests", "test_serve", "test_serve_control", "test_signals", "test_stdout",
+             "test_topics")  # fmt: skip
 _TESTS = Path(__file__).parent
 
 
@@ -51,6 +53,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         alone = folder in _NEEDS_SERVERS or item.path.stem in _STARTERS or "emulator" in item.path.parts
         if alone or (on_spark and not item.get_closest_marker("smoke")):
             item.add_marker("system")
+    items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] not in _LONGEST)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """What a process of pytest-xdist sends for each of thousands of tests is short."""
+    if report.passed:
+        report.keywords = {}
 
 
 @pytest.hookimpl(optionalhook=True)

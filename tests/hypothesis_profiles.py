@@ -1,6 +1,6 @@
 """Hypothesis profiles, one of which the environment variable ``HYPOTHESIS_PROFILE`` chooses.
 
-``fixed`` (the default) gives the same examples on every machine, and of the costly tests a sixteenth of what they have;
+``fixed`` (the default) gives the same examples on every machine, and of the costly tests a twenty-fourth of what they have;
 ``nightly`` is the same with all of them; ``explore`` looks for new ones. None has time limits that a busy machine would
 miss.
 """
@@ -14,7 +14,7 @@ from typing import TypeVar
 from hypothesis import HealthCheck, settings
 
 _QUICK = "fixed"
-_SHARE = 16
+_SHARE = 24
 _Case = TypeVar("_Case")
 _HEALTHY = [HealthCheck.too_slow, HealthCheck.data_too_large]
 

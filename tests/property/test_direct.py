@@ -23,7 +23,7 @@ KINDS = sorted({kind for release in RELEASES for kind in kinds_of(release)})
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=examples(10_000 // len(KINDS), share=80), deadline=None)
+@settings(max_examples=examples(10_000 // len(KINDS), share=160), deadline=None)
 @given(data=st.data())
 def test_both_paths_send_the_same_bytes(kind: str, data: st.DataObject) -> None:
     release = data.draw(st.sampled_from([name for name in RELEASES if kind in kinds_of(name)]), label="release")

@@ -106,6 +106,6 @@ def test_alike_is_as_alone(release: str, block: pa.RecordBatch, late_until: int 
 
 def test_tables_with_keys_of_one_name_and_kind_are_alike() -> None:
     plan = PLANS["classic"]
-    tables = [row_sorter.TableRows(plan.table("s", name), np.zeros(0, np.int64)) for name in "abcdefgh"]
+    tables = [row_sorter.TablePlaces(plan.table("s", name), np.zeros(0, np.int64)) for name in "abcdefgh"]
     groups = row_sorter.by_key_shape(tables, plan)
     assert ["".join(each.table.name for each in group) for group in groups] == ["abc", "de", "f", "gh"]

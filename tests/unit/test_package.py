@@ -35,6 +35,7 @@ IMPORTED = {
 """What must not be loaded by an import."""
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(("statement", "others"), IMPORTED.items())
 def test_importing_loads_nothing_that_is_not_needed(statement: str, others: str) -> None:
     code = f"import sys; {statement}; print([name for name in {others.split()!r} if name in sys.modules])"

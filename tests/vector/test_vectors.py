@@ -12,7 +12,7 @@ from vector_files import VECTORS
 _ALL = VECTORS.parent
 _RARE = sorted(path.relative_to(_ALL).as_posix() for path in _ALL.glob("exactness/*"))
 _FOLDERS = sorted(folder.name for folder in RELEASED.iterdir() if folder.is_dir())
-_SHARE = 30
+_SHARE = 60
 
 
 def check(files: list[Path]) -> Report:

@@ -27,6 +27,7 @@ def test_help_names_every_command(cli: Cli) -> None:
     assert listed == COMMANDS
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("command", ["tail", "verify"])
 def test_commands_that_read_load_no_encoder(command: str, tmp_path: Path) -> None:
     program = (
@@ -190,6 +191,7 @@ def completed(words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("words", "values"),
     [

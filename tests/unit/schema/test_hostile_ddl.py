@@ -333,7 +333,7 @@ NESTED: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("count", sample([3_000, 5_000], 2))
+@pytest.mark.parametrize("count", sample([1_500, 5_000], 2))
 @pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
 def test_a_chain_of_operators_may_be_long(chain: Callable[[int], str], count: int) -> None:
     query = chain(count)

@@ -57,7 +57,7 @@ def test_an_error_has_its_place_in_the_script() -> None:
     assert (caught.value.number, caught.value.place) == (1062, "line 3, column 1")
 
 
-@settings(max_examples=examples(800, share=16))
+@settings(max_examples=examples(800, share=32))
 @given(histories())
 def test_a_history_as_sql_makes_the_same_messages(history: History) -> None:
     again = History.from_sql(history.to_sql(), schema=history.schema, time_zone=history.time_zone)

@@ -38,7 +38,7 @@ def made(name: str, protocol: str, release: str | None = None) -> Scenario:
 # -- what a correct consumer ends up with -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "protocol", "release"), [*((*case, None) for case in CASES), *sample(IN_NEXT, 3)])
+@pytest.mark.parametrize(("name", "protocol", "release"), [*((*case, None) for case in CASES), *sample(IN_NEXT, 6)])
 def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str, release: str | None) -> None:
     case = made(name, protocol, release)
     assert case.config.release.name == release or release is None
