@@ -1,8 +1,7 @@
 """Hypothesis profiles, one of which the environment variable ``HYPOTHESIS_PROFILE`` chooses.
 
-``fixed`` (the default) gives the same examples on every machine, and of the costly tests a twenty-fourth of what they have;
-``nightly`` is the same with all of them; ``explore`` looks for new ones. None has time limits that a busy machine would
-miss.
+``fixed`` (the default) gives the same examples everywhere, of the costly tests a twenty-fourth of what they have;
+``nightly`` is the same with all of them; ``explore`` looks for new ones. None has time limits.
 """
 
 from __future__ import annotations

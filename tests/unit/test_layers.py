@@ -92,9 +92,7 @@ def test_no_package_of_a_protocol_imports_another() -> None:
 @cache
 def _module_imports() -> dict[str, set[str]]:
     """The modules of the package that each of them imports, for types and inside functions too."""
-    names = {
-        path: ".".join(("ticdc_emit", *path.relative_to(ROOT).with_suffix("").parts)) for path in ROOT.rglob("*.py")
-    }
+    names = {path: ".".join(path.relative_to(ROOT.parent).with_suffix("").parts) for path in ROOT.rglob("*.py")}
     modules = {name.removesuffix(".__init__"): path for path, name in names.items()}
     found: dict[str, set[str]] = {}
     for own, path in modules.items():

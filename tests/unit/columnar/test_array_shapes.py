@@ -16,19 +16,14 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _has_dictionary(kind: pa.DataType) -> bool:
-    """Whether Arrow can encode the type as a dictionary."""
     none = (pa.types.is_nested, pa.types.is_float16, pa.types.is_decimal32, pa.types.is_decimal64, _is_view)
     return not any(test(kind) for test in none)
 
 
 def _cycle(sample: Sample, count: int) -> tuple[list[Any], list[str | None]]:
     """Repeat the sample with a null in every third row."""
-    rows: list[Any] = []
-    texts: list[str | None] = []
-    for place in range(count):
-        null = place % 3 == 2
-        rows.append(None if null else sample.values[place % len(sample.values)])
-        texts.append(None if null else sample.texts[place % len(sample.values)])
+    places = [None if place % 3 == 2 else place % len(sample.values) for place in range(count)]
+    rows, texts = ([None if at is None else of[at] for at in places] for of in (sample.values, sample.texts))
     return rows, texts
 
 

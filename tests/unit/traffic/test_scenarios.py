@@ -27,7 +27,6 @@ from ticdc_emit.traffic.scenarios.library import RecordingRegistry
 KINDS = [(kind, protocol) for kind in scenarios() for protocol in kind.protocols]
 CASES = [(kind.name, protocol) for kind, protocol in KINDS]
 IN_NEXT = [(kind.name, protocol, "next") for kind, protocol in KINDS if "next" in kind.releases(protocol)[1:]]
-"""Of the protocols that have both lineages, whose scenarios are of the first one unless the other is asked for."""
 
 
 @cache
