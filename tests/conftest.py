@@ -42,6 +42,12 @@ _STARTERS = ("test_benchmarks", "test_broken_consumers", "test_canary", "test_co
 _TESTS = Path(__file__).parent
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not read the folders of servers' tests where these are left out."""
+    leaves_out = "not system" in (config.option.markexpr or "") and collection_path.parent == _TESTS
+    return True if leaves_out and collection_path.name in _NEEDS_SERVERS else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as ``system`` what `tox` leaves to `tox -e system`: servers, the embedded ones too, processes of their own,
@@ -51,6 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(_TESTS).parts[0]
         on_spark = folder == "spark" or item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ())
         alone = folder in _NEEDS_SERVERS or item.path.stem in _STARTERS or "emulator" in item.path.parts
+        alone = alone or (folder == "vector" and "next" in item.name and "release" not in item.name)  # half a minute
         if alone or (on_spark and not item.get_closest_marker("smoke")):
             item.add_marker("system")
     items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] not in _LONGEST)
