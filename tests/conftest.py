@@ -57,7 +57,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(_TESTS).parts[0]
         on_spark = folder == "spark" or item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ())
         alone = folder in _NEEDS_SERVERS or item.path.stem in _STARTERS or "emulator" in item.path.parts
-        alone = alone or (folder == "vector" and "next" in item.name and "release" not in item.name)  # half a minute
         if alone or (on_spark and not item.get_closest_marker("smoke")):
             item.add_marker("system")
     items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] not in _LONGEST)

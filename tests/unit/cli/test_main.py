@@ -196,11 +196,15 @@ def completed(words: str) -> list[str]:
     ("words", "values"),
     [
         ("ticdc-emit scenario un", ["unsigned-extremes"]),
+        ("ticdc-emit demo --protocol deb", ["debezium", "debezium-avro"]),
         ("ticdc-emit tail --protocol simple-", ["simple-json", "simple-avro"]),
         ("ticdc-emit emit --release next-26", [f"next-26.3.{patch}" for patch in range(1, 5)]),
+        ("ticdc-emit replay --mode d", ["diff"]),
         ("ticdc-emit serve --broker ", ["embedded", "kafka"]),
         ("ticdc-emit tail --op u", ["update", "unreadable"]),
+        ("ticdc-emit generate --schema sh", ["shop"]),
         ("ticdc-emit serve --schema examples/cook", ["examples/cookbook.sql"]),
+        ("ticdc-emit serve --schema exam", ["examples/"]),
     ],
 )
 def test_values_are_completed(words: str, values: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,7 @@ def test_the_hidden_column_has_the_type_that_tidb_gives_it(expression: str, expe
         ("repeat(s, 3)", "the result type of REPEAT() is not known"),
         ("b + interval 1 day", "the result type of DATE_ADD() is not known"),
         ("case when b then a else n end", "CASE in it has more than one value"),
+        ("case when b then null end", "CASE in it has more than one value, or none"),
         ("case when 1 then a end", "a condition in it is constant"),
         ("cast(s as signed array)", "takes JSON"),
         ("cast(j as char array)", "needs a length"),
