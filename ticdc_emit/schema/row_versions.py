@@ -35,7 +35,7 @@ Row: TypeAlias = "dict[str, str | None]"
 """The values of a row's columns in canonical text, ``None`` for NULL."""
 
 _Cast: TypeAlias = Callable[[str], str]
-_DIGITS = Context(prec=65)  # of a DECIMAL
+_DIGITS = Context(prec=66)  # of a DECIMAL, whose nearest double, as Debezium sends it, may have one more
 _REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8
 _ZERO_DAY = "0000-00-00"
 _UNKNOWN: Final = object()

@@ -99,6 +99,8 @@ def test_new_columns(definition: str, expected: Any) -> None:
         ("time(1)", "modify a time(2)", "-00:00:00.5", {"a": "-00:00:00.50"}),
         ("decimal(6,2)", "modify a decimal(8,3)", "1.50", {"a": "1.500"}),
         ("decimal(6,2)", "modify a decimal(8,1)", "1.50", {}),
+        # 99...9.99, rounded to the nearest double
+        ("decimal(65,30)", "comment = 'rows stay'", f"-1{'0' * 35}.{'0' * 30}", {"a": f"-1{'0' * 35}.{'0' * 30}"}),
         ("datetime", "modify a datetime(2)", "2024-05-05 12:00:00", {"a": "2024-05-05 12:00:00.00"}),
         ("datetime(2)", "modify a datetime", "2024-05-05 12:00:00.99", {}),
         ("float", "modify a double", "0.1", {"a": "0.10000000149011612"}),
