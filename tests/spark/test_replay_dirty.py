@@ -97,7 +97,7 @@ def test_versions_that_overlap_are_refused_or_cut(spark: Any, rows: Any, cut: An
     assert "--overlaps cut" in refused.value.remedy
     with pytest.warns(HistoryWarning, match=said) as warned:
         changes = validity(spark, rows + other, overlaps="cut")
-    assert {each.filename for each in warned} == {__file__}
+    assert {each.filename for each in warned if each.category is HistoryWarning} == {__file__}
     assert [row for row in sent(spark, changes) if row[1] == "1x"] == cut
 
 
@@ -149,7 +149,8 @@ def test_a_step_is_proposed_where_most_ends_miss_the_next_begin(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         changes = from_validity(df, ["id", "sub"], "f", "t", step=step)
-    assert [proposed in str(each.message) for each in caught] == ([True] if proposed else [])
+    warned = [each for each in caught if each.category is HistoryWarning]  # a socket of Spark may be among the others
+    assert [proposed in str(each.message) for each in warned] == ([True] if proposed else [])
     if step and not proposed:
         assert [row.op for row in changes.orderBy("commit_ts").collect()] == ["c", *"u" * len(gaps)]
 
