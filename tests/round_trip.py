@@ -228,6 +228,9 @@ def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: 
         told["allow_keyless"] = False
     if keyless and ("content-compatible" in feed.sink_uri or "only-output-updated" in feed.sink_uri):
         told["types"] = [name for name in TYPES if name not in _SIGNED_ZEROS]  # 0 and -0 are no change to TiCDC
+    if protocol == "avro" and "enable-tidb-extension=true" not in feed.sink_uri and "index-value" in repr(feed):
+        # the keys 0 and -0 are one row in two partitions, between which nothing tells the order
+        told["types"] = [name for name in TYPES if name not in _SIGNED_ZEROS]
     if not follows_ddl(feed.load()):
         told["ddl_kinds"] = ()
     if "target-schema" not in switches.options.unknown and draw(st.booleans()):
