@@ -100,7 +100,9 @@ def version_changes(
     keys = [*(["_begin"] if by_begin else []), *_key_names(rows)]
     task = partial(interval_changes, keys=keys, extra=extra, once=once)
     changes = _through_sorted(rows, keys, order, task, T.StructType(fields))
-    return changes.withColumns({each: values(each, F.parse_json) for each in ("before", "after")} if variants else {})
+    if not variants:
+        return changes
+    return changes.withColumns({each: values(each, F.parse_json) for each in ("before", "after")})
 
 
 def version_facts(rows: DataFrame, *order: str | Column) -> DataFrame:
