@@ -6,13 +6,12 @@ A :class:`Loader` is right. Each subclass believes one thing that is not so, and
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
-from naive_consumer import NaiveConsumer, Row
-
-from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.check.naive import Naive
 from ticdc_emit.delivery.base import Message
-from ticdc_emit.protocols.events import DdlEvent, RowEvent
+from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.storage import MemoryFolder
 from ticdc_emit.traffic.scenarios.files import FileScenario
 
@@ -20,24 +19,21 @@ _SCHEMA = re.compile(r"(?P<table>.+)/meta/schema_(?P<version>\d+)_(?P<checksum>\
 _INDEX = re.compile(r"(?P<table>[^/]+/[^/]+)/(?P<version>\d+)(?P<inner>/.*)?/meta/CDC\.index")
 
 
-class Loader(NaiveConsumer):
+class Loader(Naive):
     """Reads what is new in the files, by version, and drops rows that are older than what it has of their key.
 
     ``numbers``: the last file by folder. ``seen``: schema files that were read.
     """
 
     def __init__(self, scenario: FileScenario) -> None:
-        super().__init__(scenario)  # type: ignore[arg-type]
+        super().__init__(SimpleNamespace(config=scenario.config, history=scenario.history, schemas=None))
+        self.scenario = scenario
         self.numbers: dict[Any, int] = {}
         self.seen: set[str] = set()
-        self.newest: dict[Any, int] = {}
-
-    def make_reader(self) -> Any:
-        return reader_for(self.scenario.config)
 
     def load_all(self) -> None:
         folder = MemoryFolder()
-        for stage in self.scenario.stages:  # type: ignore[attr-defined]
+        for stage in self.scenario.stages:
             stage.write(folder)
             self.load(folder)
 
@@ -51,7 +47,7 @@ class Loader(NaiveConsumer):
             if is_index:
                 self.files(folder, place)
             elif self.is_new(path, place["checksum"]):
-                self.take(Message(place["table"], 0, 0, path.encode(), folder.read(path)))
+                self.read(path, folder.read(path))
 
     def is_new(self, path: str, checksum: str) -> bool:
         known = path in self.seen
@@ -68,7 +64,7 @@ class Loader(NaiveConsumer):
             self.numbers[counter] = number
             if folder.exists(path):
                 for row, record in enumerate(self.reader.records(folder.read(path))):
-                    self.take(Message(place["table"], 0, row, f"{path}@{row}".encode(), record))
+                    self.read(f"{path}@{row}", record)
 
     def counter(self, place: re.Match[str]) -> Any:
         return place[0]
@@ -77,26 +73,12 @@ class Loader(NaiveConsumer):
         """Return whether to wait for a file that an index names."""
         return True
 
-    def wants(self, event: RowEvent, message: Message) -> bool:
-        return self.has_table(event) and self.is_newest(event)
+    def read(self, path: str, value: bytes) -> None:
+        for event in self.events(Message("", 0, 0, path.encode(), value)):
+            self.take(event)
 
-    def has_table(self, event: RowEvent) -> bool:
+    def wants(self, event: RowEvent) -> bool:
         return (event.schema, event.table) in self.rows
-
-    def is_newest(self, event: RowEvent) -> bool:
-        info = self.catalog.table(event.schema, event.table)
-        row = self.text(event, event.after if event.after is not None else event.before, info) or {}
-        key = event.schema, event.table, *(row[column.name] for column in info.whole_handle_key)
-        commit = event.commit_ts or 0
-        if commit < self.newest.get(key, 0):
-            return False
-        self.newest[key] = commit
-        return True
-
-    def run(self, event: DdlEvent) -> None:
-        super().run(event)
-        if event.query.upper().startswith("TRUNCATE"):
-            self.rows[event.schema, event.table].clear()
 
 
 class IndexedFilesAreThere(Loader):
@@ -117,32 +99,26 @@ class NumbersRiseInAVersion(Loader):
 class CommitsRiseInATable(Loader):
     """``dropped``: keys of rows below the highest commit_ts of their table."""
 
-    def is_newest(self, event: RowEvent) -> bool:
-        name, commit = (event.schema, event.table), event.commit_ts or 0
-        if commit < self.highest[name]:
-            row = self.text(event, event.after, self.catalog.table(*name)) or {}
-            self.dropped.append(row["id"])
-            return False
-        self.highest[name] = commit
-        return True
+    dropped: list[str | None]
 
-
-class RowsComeOnce(Loader):
-    def is_newest(self, event: RowEvent) -> bool:
-        return True
-
-    def apply(self, rows: list[Row], op: str, names: list[str], old_key: list[Any], after: Row | None) -> None:
-        if op == "insert":
-            rows.append(dict(after or {}))
-        else:
-            super().apply(rows, op, names, old_key, after)
+    def wants(self, event: RowEvent) -> bool:
+        self.dropped = getattr(self, "dropped", [])
+        row = self.image(event, event.after, self.catalog.table(event.schema, event.table)) or {}
+        is_old = self.is_old(event)
+        self.dropped += [row["id"]] if is_old else []
+        return not is_old
 
 
 class NewFilesAreNewer(Loader):
-    def is_newest(self, event: RowEvent) -> bool:
-        return True
+    def is_old(self, *_: Any, **__: Any) -> bool:
+        return False
+
+
+class RowsComeOnce(NewFilesAreNewer):
+    def at(self, rows: Any, op: str, *row: Any) -> int | None:
+        return None if op == "insert" else super().at(rows, op, *row)
 
 
 class TablesOfFilesExist(Loader):
-    def has_table(self, event: RowEvent) -> bool:
+    def wants(self, event: RowEvent) -> bool:
         return True

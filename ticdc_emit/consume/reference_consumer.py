@@ -19,7 +19,7 @@ from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Redelivery, RowKey, TableName
-from ticdc_emit.protocols.events import DdlEvent, DecodeError, RowEvent, WatermarkEvent, as_decode_error
+from ticdc_emit.protocols.events import DdlEvent, DecodeError, Event, RowEvent, WatermarkEvent, as_decode_error
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.row_versions import Row
@@ -139,7 +139,7 @@ class ReferenceConsumer:
     def _receive_row(self, event: RowEvent, target: Target) -> None:
         if self._check is not None:
             self._check(event)
-        commit = _commit_of(event)
+        commit = commit_of(event)
         if commit is not None and self._is_repeated(event, commit, target):
             self.duplicates += 1
         elif not self._waits or commit is None or commit <= self._watermark:
@@ -160,7 +160,7 @@ class ReferenceConsumer:
         return known.is_repeated(event, commit)
 
     def _receive_ddl(self, event: DdlEvent, target: Target) -> None:
-        commit = _commit_of(event)
+        commit = commit_of(event)
         statement = commit, event.schema, event.table, event.query
         if statement in self._known_ddl:  # every partition has it, perhaps several times
             self.duplicates += 1
@@ -229,9 +229,9 @@ def _partitions_of(partitions: Mapping[str, int]) -> set[Target]:
     return {(topic, number) for topic, count in partitions.items() for number in range(count)}
 
 
-def _commit_of(event: RowEvent | DdlEvent) -> int | None:
+def commit_of(event: Event) -> int | None:
     """Return a commit's TSO, or one of its millisecond: for a row the last, so that it comes after DDL in it."""
-    if event.commit_ts is not None or event.commit_ms is None:
+    if event.commit_ts is not None or not isinstance(event, RowEvent | DdlEvent) or event.commit_ms is None:
         return event.commit_ts
     first = event.commit_ms << LOGICAL_BITS
     return first if isinstance(event, DdlEvent) else first + (1 << LOGICAL_BITS) - 1

@@ -63,7 +63,7 @@ def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
     shown: Tables = {}
     for name, rows in tables.items():
         info = catalog.table(*name)
-        shows = {column.name: show for column in info.row_columns if (show := _show(column, spec)) is not None}
+        shows = {column.name: show for column in info.row_columns if (show := as_shown(column, spec)) is not None}
         shown[name] = {}
         for row in rows.values():
             changed: Row = {column: show(text) for column, show in shows.items() if (text := row[column]) is not None}
@@ -71,7 +71,7 @@ def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
     return shown
 
 
-def _show(column: Column, spec: ProtocolSpec) -> Callable[[str], str] | None:
+def as_shown(column: Column, spec: ProtocolSpec) -> Callable[[str], str] | None:
     """Return what makes a message's text of canonical text, ``None`` if both are the same."""
     if column.type in LABEL_TYPES:
         return (lambda label: str(label_number(column, label))) if spec.numbers_labels else None

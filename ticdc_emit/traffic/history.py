@@ -175,11 +175,12 @@ class History:
             )
         return script_of(self._checked_rows(), self.ddl, self.catalog())
 
-    def catalog(self, *, config: ChangefeedConfig | None = None) -> Catalog:
-        """Return the tables before the first row and statement. Raises :class:`~ticdc_emit.errors.DdlError`.
-        ``config``: a changefeed with table routing, for the names that its messages show.
+    def catalog(self, *, config: ChangefeedConfig | None = None, at_end: bool = False) -> Catalog:
+        """Return the tables before the first row and statement, or, ``at_end``, those after the last one. Raises
+        :class:`~ticdc_emit.errors.DdlError`. ``config``: a changefeed with table routing, for the names that its
+        messages show.
         """
-        catalog = copy.deepcopy(self._catalog)
+        catalog = copy.deepcopy(self._versions if at_end else self._catalog)
         if config is not None:
             TableRoutes.of(config).rename(catalog)
         return catalog

@@ -64,7 +64,7 @@ def test_the_files_are_those_of_ticdc(name: str, protocol: str) -> None:
 def run(kind: type[naive.Loader], case: FileScenario) -> tuple[naive.Loader, list[Difference]]:
     loader = kind(case)
     loader.load_all()
-    return loader, case.check(loader.tables)
+    return loader, case.check(loader.rows)
 
 
 WRONG: dict[str, tuple[type[naive.Loader], Callable[[FileScenario, Any, list[Difference]], object]]] = {
