@@ -49,6 +49,9 @@ class Delivery:
         """Show an example for Hypothesis, without the configuration, which follows from the feed."""
         return f"Delivery(history={self.history!r}, feed={self.feed!r}, messages={self.messages!r})"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # of Hypothesis and IPython
+        printer.text("Delivery(...)" if cycle else repr(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the delivery for JSON: ``version`` (1), ``history``, ``feed``, ``messages`` (``topic``, ``partition``,
         ``offset``, ``key`` and ``value`` as base64 or null), ``partitions`` and ``schemas`` (``id``, ``schema``).
@@ -81,6 +84,18 @@ class Delivery:
         schemas = dict(_schema_of(each) for each in members.objects("schemas", "a schema"))
         members.finish()
         return cls(history, feed.load(time_zone=history.time_zone), feed, messages, partitions, schemas)
+
+    def with_history(self, history: History) -> Delivery:
+        """Return how another history arrives from this changefeed: each message once, or, where some come again here,
+        all of them twice. Raises what :meth:`History.messages <ticdc_emit.traffic.History.messages>` raises.
+        """
+        messages, schemas = _sent(history, self.config)
+        again = len(self.messages) > len(_sent(self.history, self.config)[0])
+        arrived: dict[Target, list[Message]] = {}
+        for message in messages * (2 if again else 1):
+            arrived.setdefault((message.topic, message.partition), []).append(message)
+        partitions = {topic: self.config.kafka.partition_num or 1 for topic, _ in arrived}
+        return Delivery(history, self.config, self.feed, _numbered(arrived), partitions, schemas)
 
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed."""
@@ -143,12 +158,22 @@ def _deliveries(
     draw: st.DrawFn, history: st.SearchStrategy[History], feed: st.SearchStrategy[FeedOptions], max_restarts: int
 ) -> Delivery:
     drawn_history, options = draw(history), draw(feed)
-    config, registry = options.load(time_zone=drawn_history.time_zone), MemoryRegistry()
-    sent = drawn_history.messages(config, registry=registry)
-    schemas: dict[Any, str] = {post.id: post.schema for post in registry.posts}
+    config = options.load(time_zone=drawn_history.time_zone)
+    sent, schemas = _sent(drawn_history, config)
     arrived = draw(redelivered(sent, config, schemas=schemas, max_restarts=max_restarts))
     partitions = {message.topic: config.kafka.partition_num or 1 for message in sent}
     return Delivery(drawn_history, config, options, arrived, partitions, schemas)
+
+
+def _sent(history: History, config: ChangefeedConfig) -> tuple[list[Message], dict[Any, str]]:
+    """Return the messages and the Avro schemas by id."""
+    registry = MemoryRegistry()
+    sent = history.messages(config, registry=registry)
+    return sent, {post.id: post.schema for post in registry.posts}
+
+
+def _numbered(arrived: Mapping[Target, Sequence[Message]]) -> list[Message]:
+    return [message._replace(offset=offset) for each in arrived.values() for offset, message in enumerate(each)]
 
 
 _SentCommits = dict[Target, list[tuple[int, Message]]]
@@ -184,7 +209,7 @@ def _redelivery(draw: st.DrawFn, sent: _SentCommits, max_restarts: int) -> list[
         starts = {target: sum(commit <= checkpoint for commit, _ in each) for target, each in sent.items()}
     for target, each in sent.items():
         arrived[target] += [message for _, message in each[starts[target] :]]
-    return [message._replace(offset=offset) for each in arrived.values() for offset, message in enumerate(each)]
+    return _numbered(arrived)
 
 
 def _checkpoints(sent: _SentCommits, ends: Mapping[Target, int], last: int) -> list[int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import datetime as dt
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql, current_database
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.nodes.statements import CreateTable
+from ticdc_emit.sql.script import parse_ddl, schema_statements
 from ticdc_emit.sql.types import WHOLE_TYPES
 from ticdc_emit.storage.folder import MemoryFolder
 from ticdc_emit.traffic.change_scripts import Ddl, run_script, script_of
@@ -88,16 +91,34 @@ class History:
     begins_empty: bool = field(default=True, kw_only=True)
 
     def __repr__(self) -> str:
-        """Show a small history completely, as Hypothesis prints examples, and a summary of a large one."""
-        if len(self.rows) <= _MOST_SHOWN:
-            begins = "" if self.begins_empty else ", begins_empty=False"
-            return (
-                f"History(schema={self.schema!r}, rows={self.rows!r}, ddl={self.ddl!r},"
-                f" time_zone={self.time_zone!r}{begins})"
-            )
-        tables = sorted({f"{row['schema']}.{row['table']}" for row in self.rows})
-        counts = f"{counted(len(self.rows), 'row')}, {counted(len(self.ddl), 'statement')}"
-        return f"<History of {', '.join(tables)}: {counts}>"
+        """Show a small history as an expression that makes it, in SQL where it can be, and a summary of a large one."""
+        if len(self.rows) > _MOST_SHOWN:
+            tables = sorted({f"{row['schema']}.{row['table']}" for row in self.rows})
+            counts = f"{counted(len(self.rows), 'row')}, {counted(len(self.ddl), 'statement')}"
+            return f"<History of {', '.join(tables)}: {counts}>"
+        try:
+            shown = f"History.from_sql({_block(self.to_sql())}, schema={_block(self._used_schema())}"
+        except Exception:  # SQL does not tell everything, and what is wrong is shown as well
+            rows = "".join(f"    {row!r},\n" for row in self.rows)
+            ddl = f", ddl={self.ddl!r}" if self.ddl else ""
+            shown = f"History({_block(self.schema)}, [\n{rows}]{ddl}"
+        zone = "" if self.time_zone == "UTC" else f", time_zone={self.time_zone!r}"
+        return f"{shown}{zone}{'' if self.begins_empty else ', begins_empty=False'})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # of Hypothesis and IPython
+        printer.text("History(...)" if cycle else repr(self))
+
+    def _used_schema(self) -> str:
+        """Return the schema without the tables that neither a row nor a statement names."""
+        queries = " ".join([*(row["table"] for row in self.rows), *(query for _, query, *_ in self.ddl)])
+        used = [
+            text
+            for text, node in tables_of(self.schema)
+            if node is None or re.search(rf"(?<!\w){re.escape(node.table.name)}(?!\w)", queries, re.IGNORECASE)
+        ]
+        schema = ";\n".join(used)
+        same = current_database(None, catalog_from_sql(schema)) == current_database(None, self._catalog)
+        return schema if same else self.schema  # DDL without a database is of the one that all tables are in
 
     def _repr_html_(self) -> str:
         counts = Counter((f"{row['schema']}.{row['table']}", row["op"]) for row in self.rows)
@@ -223,9 +244,12 @@ class History:
         return catalog
 
     def _checked_rows(self) -> list[Mapping[str, Any]]:
-        return canonical_rows(self.rows, self._table_at)
+        return canonical_rows(self.rows, self.table_at)
 
-    def _table_at(self, schema: str, name: str, commit_ts: int) -> TableInfo:
+    def table_at(self, schema: str, name: str, commit_ts: int) -> TableInfo:
+        """Return the version of a table that rows with this ``commit_ts`` (TSO) have. Raises
+        :class:`~ticdc_emit.errors.UnknownTableError`.
+        """
         return self._versions.at(schema, name, commit_ts - 1)
 
     def to_arrow(self) -> pa.Table:
@@ -299,6 +323,19 @@ class History:
                 remedy="Load the changefeed with the history's time_zone",
                 option="time_zone",
             )
+
+
+def tables_of(schema: str) -> list[tuple[str, CreateTable | None]]:
+    """Return the statements of a schema that are DDL, each with its tree if it creates a table."""
+    found = ((each.text, parse_ddl(each.text)) for each in schema_statements(schema))
+    return [(text, node if isinstance(node, CreateTable) else None) for text, node in found]
+
+
+def _block(text: str) -> str:
+    """Return text as a literal of Python over several lines."""
+    escaped = text.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    lines = "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in escaped)
+    return f'"""\n{lines}\n"""'
 
 
 def _statement_of(members: Members) -> Ddl:

@@ -241,8 +241,8 @@ def test_a_consumer_that_does_not_answer(tmp_path: Path, cli: Cli) -> None:
 def test_the_smallest_history_for_people(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "consumer.py").write_text(CONSUMER.replace("BREAK", "tables = dict.fromkeys(tables, [])"))
     command = f"{sys.executable} '{tmp_path / 'consumer.py'}'"
-    first, *_, last = cli(
+    first, *others = cli(
         "fuzz", "--no-ddl", "--restarts", "0", "--check-command", command, "--shrink", "2", code=1
     ).out.splitlines()
     assert first.startswith("example ")
-    assert last.startswith("History(schema=")
+    assert 'History.from_sql("""' in others

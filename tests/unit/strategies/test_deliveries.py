@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.errors import StrategyError
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.strategies import Delivery, changefeeds, deliveries, histories, names, redelivered
 from ticdc_emit.traffic import History
 
@@ -71,7 +72,26 @@ def test_a_restart_sends_whole_commits_again_in_all_partitions() -> None:
 @given(deliveries(st.just(History(SCHEMA, _rows(1, 2, 3))), changefeeds(protocols=["simple"]), max_restarts=0))
 def test_without_restarts_each_message_comes_once(drawn: Delivery) -> None:
     assert drawn.messages == drawn.history.messages(drawn.config)
-    assert repr(drawn).startswith("Delivery(history=History(schema='create table a.t")
+    assert repr(drawn).startswith(f"Delivery(history={drawn.history!r}, feed=")
+    assert drawn.with_history(drawn.history) == drawn
+
+
+def test_another_history_arrives_from_the_same_changefeed() -> None:
+    history, fewer = History(SCHEMA, _rows(1, 2, 3)), History(SCHEMA, _rows(1))
+    seen = set()
+
+    @settings(max_examples=60, deadline=None)
+    @given(deliveries(st.just(history), changefeeds(protocols=["avro"])))
+    def check(drawn: Delivery) -> None:
+        other = drawn.with_history(fewer)
+        sent, all_sent = (each.messages(drawn.config, registry=MemoryRegistry()) for each in (fewer, history))
+        times = 2 if len(drawn.messages) > len(all_sent) else 1
+        assert Counter(each[3:] for each in other.messages) == Counter([each[3:] for each in sent] * times)
+        assert verify(other.messages, other.config, schemas=other.schemas, partitions=other.partitions) == []
+        seen.add(times)
+
+    check()
+    assert seen == {1, 2}
 
 
 def test_a_negative_number_of_restarts_is_refused() -> None:

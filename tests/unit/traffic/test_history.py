@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
+from hypothesis.vendor import pretty
 from hypothesis_profiles import examples
 
 from ticdc_emit.config import load_changefeed
@@ -95,7 +96,6 @@ class TestRows:
     def test_a_row_from_before_the_beginning_goes_away(self) -> None:
         history = History(SCHEMA, [change(0, row("1", "a"), None)], begins_empty=False)
         assert kept(history) == []
-        assert repr(history).endswith("begins_empty=False)")
 
     @pytest.mark.parametrize("begins_empty", [True, False])
     def test_a_row_that_comes_again(self, begins_empty: bool) -> None:
@@ -457,3 +457,45 @@ class TestChecksums:
         shown = [content["checksum"] for content in contents if content["type"] == "INSERT"]
         assert (shown[0]["corrupted"], shown[0]["current"], shown[0]["version"]) == (True, 7, 1)
         assert not shown[1]["corrupted"]
+
+
+class TestRepr:
+    OTHERS = "create database app; create table test.u (id int primary key);\n"
+
+    def test_a_small_history_is_an_expression_in_sql_with_the_tables_that_it_uses(self) -> None:
+        rows = [change(0, None, row("1", "a\x1b\n'\\")), change(0, None, row("2", '"""'))]
+        ddl = ((tso(1), "alter table t add column w int"),)
+        history = History(self.OTHERS + SCHEMA, rows, ddl, time_zone="Asia/Shanghai")
+        shown = repr(history)
+        assert shown.startswith('History.from_sql("""\nBEGIN;\nINSERT INTO test.t VALUES (1, ')
+        assert shown.endswith(
+            'create table test.t (id int primary key, v varchar(9))\n""", time_zone=\'Asia/Shanghai\')'
+        )
+        assert "test.u" not in shown
+        assert shown.isascii()
+        assert all(char.isprintable() or char == "\n" for char in shown)
+        assert eval(shown).tables() == {("test", "t"): history.tables()["test", "t"]}
+
+    def test_statements_without_a_database_keep_theirs(self) -> None:
+        schema = "create table a.t (id int primary key); create table b.u (id int primary key)"
+        history = History(schema, (), ((FIRST, "create table t (id int primary key)"),))
+        assert ("test", "t") in history.tables()
+        assert eval(repr(history)).tables() == history.tables()
+
+    @pytest.mark.parametrize(
+        ("history", "shown"),
+        [
+            (History(SCHEMA, [change(0, row("1", "a"), None)], begins_empty=False), ", begins_empty=False)"),
+            (History("create table test.t (id int)", [change(0, row("1", names="id"), None)]), "\n])"),
+            (History("no SQL", [{"op": None}]), "\n    {'op': None},\n])"),
+        ],
+    )
+    def test_what_sql_does_not_tell_is_shown_as_rows(self, history: History, shown: str) -> None:
+        assert repr(history).startswith('History("""\n')
+        assert repr(history).endswith(shown)
+        assert eval(repr(history)).rows == history.rows
+
+    def test_a_large_one_has_a_summary_and_others_print_it_as_it_is(self) -> None:
+        rows = [change(number, None, row(str(number), "a")) for number in range(101)]
+        assert repr(History(SCHEMA, rows)) == "<History of test.t: 101 rows, 0 statements>"
+        assert pretty.pretty(History(SCHEMA, rows[:1])) == repr(History(SCHEMA, rows[:1]))
