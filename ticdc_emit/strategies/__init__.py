@@ -19,6 +19,7 @@ from ticdc_emit.strategies.changefeeds import PROTOCOLS, FeedOptions, changefeed
 from ticdc_emit.strategies.columns import TYPES, names, tables
 from ticdc_emit.strategies.ddl import DDL_KINDS, ddl
 from ticdc_emit.strategies.deliveries import Delivery, deliveries, redelivered
+from ticdc_emit.strategies.failures import watch_failures
 from ticdc_emit.strategies.histories import changes, histories, rows
 from ticdc_emit.strategies.values import values
 
@@ -38,4 +39,5 @@ __all__ = [
     "rows",
     "tables",
     "values",
+    "watch_failures",
 ]

@@ -20,6 +20,7 @@ from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.strategies.columns import TableOptions, TableShape, known_names, named_tables, same_name
 from ticdc_emit.strategies.ddl import DDL_KINDS, applicable
+from ticdc_emit.strategies.failures import observed
 from ticdc_emit.strategies.values import values
 from ticdc_emit.traffic.history import History
 from ticdc_emit.tso import LOGICAL_BITS
@@ -176,6 +177,10 @@ def _checked_kinds(ddl_kinds: str | Collection[str] | None) -> tuple[str, ...]:
 
 @st.composite
 def _draw_history(draw: st.DrawFn, arguments: _Arguments) -> History:
+    return observed(lambda: _history_of(draw, arguments))
+
+
+def _history_of(draw: st.DrawFn, arguments: _Arguments) -> History:
     schema = arguments.schema if arguments.schema is not None else ";\n".join(_draw_tables(draw, arguments))
     writer = _HistoryWriter(draw, arguments, schema)
     for _ in range(draw(st.integers(1, arguments.max_commits))):

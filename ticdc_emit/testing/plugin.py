@@ -1,9 +1,17 @@
-"""The pytest plugin: fixtures that import what they need when a test uses them. Installing ticdc-emit enables it."""
+"""The pytest plugin: fixtures for tests of programs that read TiCDC's messages, and prompt reports of property tests.
+
+Installing ticdc-emit enables it. Importing it imports nothing else of the library. A fixture does so when a test uses
+it, and stops what it started. A test with Hypothesis's ``@given`` is watched once its module has loaded the strategies
+(``strategies/failures.py``).
+"""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -15,6 +23,40 @@ if TYPE_CHECKING:
     from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
 
 _SINK_URI = "memory://ticdc/?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("ticdc_shrink_seconds", "how long a smaller failing example is looked for", default="20")
+    parser.getgroup("ticdc-emit").addoption(
+        "--ticdc-example", type=Path, metavar="FILE", help="let histories() draw only the history of this file"
+    )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    test: Any = getattr(item, "obj", None)
+    failures: Any = sys.modules.get("ticdc_emit.strategies.failures")
+    if failures is None or not hasattr(test, "hypothesis"):
+        return (yield)
+    capture = item.config.pluginmanager.getplugin("capturemanager")
+
+    def say(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            print(text, file=sys.__stderr__, flush=True)
+
+    seconds, example = float(item.config.getini("ticdc_shrink_seconds")), item.config.getoption("ticdc_example")
+    watch = failures.FailureWatch(say, shrink_seconds=seconds, example=example)
+    item.obj = watch.over(test)  # type: ignore[attr-defined]
+    try:
+        return (yield)
+    finally:
+        item.obj = test  # type: ignore[attr-defined]
+        if watch.smallest is not None:
+            kept = Path(".hypothesis", "ticdc", re.sub(r"[^\w.-]+", "-", item.nodeid) + ".json")
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(watch.smallest.history.to_json(), "utf-8")
+            again = f"pytest '{item.nodeid}' --ticdc-example {kept}"
+            item.add_report_section("call", "ticdc-emit", f"The history is in {kept}. To use it alone:\n{again}")
 
 
 class Emitter(Protocol):

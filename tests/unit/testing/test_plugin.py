@@ -8,6 +8,8 @@ from importlib.metadata import distribution
 
 import pytest
 
+from ticdc_emit.traffic import History
+
 pytest_plugins = ["pytester"]
 
 # An installed ticdc-emit brings the plugin by its entry point; here it is given by name, installed or not.
@@ -112,6 +114,19 @@ def test_options(ticdc_emulator, ticdc_kafka, ticdc_registry):
 """
 
 
+FAILS = """
+from hypothesis import given, settings
+from ticdc_emit import histories
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories("create table shop.t (id int primary key, v varchar(9))", ddl_kinds=()))
+def test_mine(history):
+    print("captured")
+    assert len(history.rows) < 3
+"""
+
+
 @pytest.mark.parametrize(
     ("module", "passed"),
     [
@@ -125,6 +140,23 @@ def test_fixtures(pytester: pytest.Pytester, module: str, passed: int) -> None:
     pytest.importorskip("avro")
     pytester.makepyfile(module)
     pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=passed)
+
+
+def test_a_failing_property_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=FAILS)
+    pytester.makeini("[pytest]\nticdc_shrink_seconds = 30")
+    done = pytester.runpytest_subprocess(*PLUGIN)
+    done.assert_outcomes(failed=1)
+    done.stderr.fnmatch_lines(["Example * fails after * s, AssertionError*", "test_mine(", "*for at most 30 s.",
+                               "A smaller one after *", "test_mine("])  # fmt: skip
+    done.stderr.no_fnmatch_line("captured")
+    again = next(line for line in done.outlines if line.startswith("pytest 'test_it.py::test_mine' --ticdc-example"))
+    kept = History.from_json((pytester.path / again.split()[-1]).read_text())
+    assert len(kept.rows) == 3
+    done = pytester.runpytest_subprocess(*PLUGIN, "--ticdc-example", again.split()[-1], "--hypothesis-show-statistics")
+    done.assert_outcomes(failed=1)
+    done.stderr.fnmatch_lines(["Example 1 fails after * s*"])
+    done.stdout.no_fnmatch_line("*During handling*")
 
 
 def test_fixtures_tell_what_they_are(pytester: pytest.Pytester) -> None:
