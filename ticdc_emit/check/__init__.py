@@ -1,1 +1,5 @@
-"""Whether a consumer survives TiCDC: what it is given, what it must end with, and why it does not."""
+"""Whether a consumer survives TiCDC, and why not (extra ``strategies``)."""
+
+from ticdc_emit.check.run import Failed, Failure, Outcome, Verdict, check
+
+__all__ = ["Failed", "Failure", "Outcome", "Verdict", "check"]

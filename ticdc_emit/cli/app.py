@@ -435,63 +435,45 @@ class Serve(TrafficOptions, OutputOptions):
         return code
 
 
-_EXAMPLES, _CONSUMER, _SCENARIO, _MESSAGES = "Examples", "Consumer", "Scenario", "Messages"
+_EXAMPLES, _CONSUMER, _SCENARIO, _MESSAGES = "Examples", "Consumer", "One scenario", "Messages"
 
 
-def _complete_scenario(incomplete: str) -> list[str]:
-    from ticdc_emit.traffic.scenarios import file_scenarios, scenarios
+def _complete_behaviour(incomplete: str) -> list[str]:
+    from ticdc_emit.check.behaviours import BEHAVIOURS
+    from ticdc_emit.traffic.scenarios import file_scenarios
 
-    return one_of(*(kind.name for kind in (*scenarios(), *file_scenarios())))(incomplete)
-
-
-@command(
-    app,
-    "ticdc-emit scenario --list",
-    "ticdc-emit scenario b-a-b --protocol debezium",
-    "ticdc-emit scenario redelivery --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
-    "ticdc-emit scenario redelivery --check tables.json",
-    "ticdc-emit scenario date-rollover --sink-uri 'file:///tmp/lake?protocol=csv' --stage 1",
-)
-@dataclass(frozen=True, kw_only=True)
-class Scenario(OutputOptions):
-    """Send messages or write files that break naive consumers, and show the tables a correct consumer ends up with."""
-
-    name: str | None = argument(
-        "The scenario. Without: list all.", None, metavar="NAME", autocompletion=_complete_scenario
-    )
-    list_all: bool = option("List all scenarios.", False, "--list", panel=_SCENARIO)
-    seed: int = option("The same seed makes the same messages, or files.", 0, panel=_SCENARIO)
-    stage: int | None = option(
-        "Write or show only this stage of a scenario of files. Default: all stages.", None, panel=_SCENARIO, metavar="N"
-    )
-    check: Path | None = option(
-        "Compare a consumer's tables; exit 1 if they differ.",
-        None,
-        panel=_SCENARIO,
-        metavar="FILE.json",
-        dir_okay=False,
-    )
-    protocol: str | None = protocol_option("A protocol in the sink URI wins. Default: the scenario's first.")
-    sink_uri: str | None = sink_uri_option("TiCDC's sink URI: where to send. Default: show the messages.")
-    release: str | None = release_option("the first that has the protocol")
-    schema_registry: str | None = registry_option()
+    return one_of(*(each.name for each in BEHAVIOURS), *(kind.name for kind in file_scenarios()))(incomplete)
 
 
 @command(
     app,
-    "ticdc-emit fuzz --seed 7 --examples 100 --json",
-    "ticdc-emit fuzz --protocol simple --schema tables.sql --json",
-    "ticdc-emit fuzz --check-command 'java -jar consumer.jar'",
+    "ticdc-emit check --list",
+    "ticdc-emit check --command 'java -jar consumer.jar' --protocol simple --junit check.xml",
+    "ticdc-emit check --kafka embedded --tables-command ./tables.sh --only delivery",
+    "ticdc-emit check --only redelivery --send 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+    "ticdc-emit check --only date-rollover --send 'file:///tmp/lake?protocol=csv' --stage 1",
 )
 @dataclass(frozen=True, kw_only=True)
-class Fuzz(FeedOptions, OutputOptions):
-    """Draw random histories for a consumer in any language: messages as they arrive, and the expected tables.
+class Check(FeedOptions, OutputOptions):
+    """Say whether a consumer survives TiCDC: types, schema changes, redelivery, and what broke others before.
 
-    With --check-command, say for which example a consumer's tables differ.
+    Without a consumer: show, send or save the examples. The same seed makes the same ones.
     """
 
+    list_all: bool = option("List all behaviours.", False, "--list", panel=_EXAMPLES)
+    only: Sequence[str] = option(
+        "Name of a behaviour, or of a group of them. Repeat it for more. Default: all.",
+        (),
+        "--only",
+        panel=_EXAMPLES,
+        metavar="NAME",
+        autocompletion=_complete_behaviour,
+    )
     seed: int = option("The same seed makes the same examples.", 0, panel=_EXAMPLES, min=0)
-    examples: int = option("How many histories to draw.", 100, panel=_EXAMPLES, min=1)
+    examples: int = option("How many random histories to draw.", 100, panel=_EXAMPLES, min=1)
+    seconds: float | None = option(
+        "Do not begin behaviours after this time.", None, panel=_EXAMPLES, metavar="SECONDS", min=0
+    )
     schema: str | None = option(
         "DDL of the tables, or a sample: bank, shop … Default: random tables.",
         None,
@@ -500,8 +482,48 @@ class Fuzz(FeedOptions, OutputOptions):
         autocompletion=complete_schema,
     )
     schema_dialect: str | None = dialect_option(_EXAMPLES)
-    no_ddl: bool = option("Draw no schema changes between the rows.", False, panel=_EXAMPLES)
-    restarts: int = option("How often TiCDC restarts at most and sends messages again.", 3, panel=_EXAMPLES, min=0)
+    save: Path | None = option(
+        "Write the examples as files, for tests elsewhere.", None, panel=_EXAMPLES, metavar="DIR", file_okay=False
+    )
+    command: str | None = option(
+        "The consumer: a program that answers each example, a line on stdin, with a line on stdout.",
+        None,
+        panel=_CONSUMER,
+        metavar="COMMAND",
+    )
+    kafka: str | None = option(
+        "Put the messages of each example on new topics of this broker, or of an embedded one.",
+        None,
+        panel=_CONSUMER,
+        metavar="HOST:PORT|embedded",
+    )
+    tables_command: str | None = option(
+        "With --kafka: the program that prints the consumer's tables after each example.",
+        None,
+        panel=_CONSUMER,
+        metavar="COMMAND",
+    )
+    canonical: bool = option(
+        "Expect ENUM, SET and binary values as canonical text, not as in messages.", False, panel=_CONSUMER
+    )
+    answer_timeout: float = option("How long an answer may take.", 60.0, panel=_CONSUMER, metavar="SECONDS", min=0.001)
+    shrink: float = option(
+        "How long to look for smaller examples of a failure.", 20.0, panel=_CONSUMER, metavar="SECONDS", min=0
+    )
+    send: str | None = uri_option(
+        "TiCDC's sink URI: send the messages, or write the files, of one scenario.", None, "--send", panel=_SCENARIO
+    )
+    stage: int | None = option(
+        "Write or show only this stage of a scenario of files. Default: all stages.", None, panel=_SCENARIO, metavar="N"
+    )
+    compare: Path | None = option(
+        "Compare a consumer's tables; exit 1 if they differ.",
+        None,
+        panel=_SCENARIO,
+        metavar="FILE.json",
+        dir_okay=False,
+    )
+    schema_registry: str | None = registry_option()
     protocol: str | None = protocol_option("Default: the changefeed file's, else canal-json.")
     sink_uri: str | None = uri_option(
         "The changefeed's sink URI, for its options; nothing is sent.",
@@ -510,23 +532,7 @@ class Fuzz(FeedOptions, OutputOptions):
         panel=CHANGEFEED,
         sends=False,
     )
-    canonical: bool = option(
-        "Expect ENUM, SET and binary values as canonical text, not as in messages.", False, panel=_CONSUMER
-    )
-    check_command: str | None = option(
-        "Start a consumer that answers each example, a line on stdin, with a line on stdout. "
-        "If one differs, print the smallest history that does; exit 1.",
-        None,
-        panel=_CONSUMER,
-        metavar="COMMAND",
-    )
-    answer_timeout: float = option(
-        "How long --check-command may take for an answer.", 60.0, panel=_CONSUMER, metavar="SECONDS", min=0.001
-    )
-    shrink: float = option(
-        "How long --check-command looks for smaller histories.", 60.0, panel=_CONSUMER, metavar="SECONDS", min=0
-    )
-    as_json: bool = option("Print one JSON object per example, each on one line.", False, "--json", panel=OUTPUT)
+    junit: Path | None = option("Write the verdict as JUnit's XML.", None, panel=OUTPUT, metavar="FILE", dir_okay=False)
 
     def run(self) -> int:
         if self.sink_uri is not None and self.protocol is not None:

@@ -22,6 +22,7 @@ from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Redelivery, Ro
 from ticdc_emit.protocols.events import DdlEvent, DecodeError, Event, RowEvent, WatermarkEvent, as_decode_error
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.tso import LOGICAL_BITS
 
@@ -79,6 +80,10 @@ class ReferenceConsumer:
         Without a handle key, the key is the texts of all columns, and the number of the row among equal ones.
         """
         return self._tables.rows()
+
+    def version(self, schema: str, table: str) -> TableInfo:
+        """Return the version of one of :attr:`tables`."""
+        return self._tables.version(schema, table)
 
     def take_all(self, messages: Iterable[Message]) -> None:
         """Take messages one after the other. Those of one partition must be in order."""

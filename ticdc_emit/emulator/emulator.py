@@ -344,7 +344,7 @@ class Emulator(Running):
         with self._lock.held("the expected tables"):
             tables, target = self.source.tables, TableRoutes.of(self.config).target
             if form == "messages":
-                tables = shown_tables(tables, self.source.catalog, self.config.codec.protocol.value)
+                tables = shown_tables(tables, self.source.catalog.table, self.config.codec.protocol.value)
             return {target(*name): dict(rows) for name, rows in tables.items()}
 
     def keys(self) -> dict[tuple[str, str], tuple[str, ...]]:

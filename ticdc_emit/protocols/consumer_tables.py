@@ -209,6 +209,10 @@ class Tables:
         """Return the rows by table and key; later events change these objects."""
         return {name: table.rows for name, table in self._tables.items()}
 
+    def version(self, schema: str, table: str) -> TableInfo:
+        """Return the version that the rows of a table have."""
+        return self._tables[schema, table].info
+
     def has_handle_key(self, event: RowEvent) -> bool:
         """Return whether the row's table is known to have a handle key."""
         table = self._tables.get((event.schema, event.table))

@@ -6,9 +6,10 @@ transactions and in the same order. A checkpoint never falls. A run may end befo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ from ticdc_emit.strategies.columns import names
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.json_objects import VERSION, Json, Members, encoded, json_line
+from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
 
 __all__ = ["Delivery", "deliveries", "redelivered"]
 
@@ -89,13 +91,11 @@ class Delivery:
         """Return how another history arrives from this changefeed: each message once, or, where some come again here,
         all of them twice. Raises what :meth:`History.messages <ticdc_emit.traffic.History.messages>` raises.
         """
-        messages, schemas = _sent(history, self.config)
-        again = len(self.messages) > len(_sent(self.history, self.config)[0])
-        arrived: dict[Target, list[Message]] = {}
-        for message in messages * (2 if again else 1):
-            arrived.setdefault((message.topic, message.partition), []).append(message)
-        partitions = {topic: self.config.kafka.partition_num or 1 for topic, _ in arrived}
-        return Delivery(history, self.config, self.feed, _numbered(arrived), partitions, schemas)
+        messages, schemas = sent_by(history, self.config)
+        again = len(self.messages) > len(sent_by(self.history, self.config)[0])
+        partitions = {message.topic: self.config.kafka.partition_num or 1 for message in messages}
+        arrived = renumber(messages * (2 if again else 1))
+        return Delivery(history, self.config, self.feed, arrived, partitions, schemas)
 
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed."""
@@ -143,7 +143,11 @@ def redelivered(
     :class:`~ticdc_emit.errors.StrategyError`, :class:`~ticdc_emit.consume.DecodeError`.
     """
     _require_restarts(max_restarts)
-    return _redelivery(_sent_commits(messages, config, schemas), max_restarts)
+    sent = sent_by_partition(messages, config, schemas)
+    chances = st.tuples(st.randoms(use_true_random=False), st.integers(0, max_restarts))
+    return chances.map(
+        lambda drawn: renumber(each.message for queue in restarted(sent, *drawn).values() for each in queue)
+    )
 
 
 def _require_restarts(max_restarts: int) -> None:
@@ -159,30 +163,29 @@ def _deliveries(
 ) -> Delivery:
     drawn_history, options = draw(history), draw(feed)
     config = options.load(time_zone=drawn_history.time_zone)
-    sent, schemas = _sent(drawn_history, config)
+    sent, schemas = sent_by(drawn_history, config)
     arrived = draw(redelivered(sent, config, schemas=schemas, max_restarts=max_restarts))
     partitions = {message.topic: config.kafka.partition_num or 1 for message in sent}
     return Delivery(drawn_history, config, options, arrived, partitions, schemas)
 
 
-def _sent(history: History, config: ChangefeedConfig) -> tuple[list[Message], dict[Any, str]]:
-    """Return the messages and the Avro schemas by id."""
+def sent_by(history: History, config: ChangefeedConfig) -> tuple[list[Message], dict[Any, str]]:
+    """Return the messages of a changefeed and the Avro schemas by id."""
     registry = MemoryRegistry()
     sent = history.messages(config, registry=registry)
     return sent, {post.id: post.schema for post in registry.posts}
 
 
-def _numbered(arrived: Mapping[Target, Sequence[Message]]) -> list[Message]:
-    return [message._replace(offset=offset) for each in arrived.values() for offset, message in enumerate(each)]
-
-
-_SentCommits = dict[Target, list[tuple[int, Message]]]
+SentCommits: TypeAlias = "dict[Target, list[tuple[int, SentMessage]]]"
 """The messages by topic and partition, each with the newest commit so far."""
 
 
-def _sent_commits(messages: Sequence[Message], config: ChangefeedConfig, schemas: SchemaSource | None) -> _SentCommits:
+def sent_by_partition(
+    messages: Iterable[Message], config: ChangefeedConfig, schemas: SchemaSource | None
+) -> SentCommits:
+    """Return the messages of each partition, read."""
     reader = reader_for(config, schemas=schemas)
-    sent_by_place: _SentCommits = {}
+    sent_by_place: SentCommits = {}
     for message in messages:
         sent = sent_by_place.setdefault((message.topic, message.partition), [])
         newest = sent[-1][0] if sent else _BEFORE_ALL + 1
@@ -193,26 +196,26 @@ def _sent_commits(messages: Sequence[Message], config: ChangefeedConfig, schemas
             newest = max(newest, commit or 0)
             if isinstance(event, RowEvent) and event.commit_ts is None and event.commit_ms is None:
                 newest += 1
-        sent.append((newest, message))
+        sent.append((newest, SentMessage(message, event)))
     return sent_by_place
 
 
-@st.composite
-def _redelivery(draw: st.DrawFn, sent: _SentCommits, max_restarts: int) -> list[Message]:
+def restarted(sent: SentCommits, chance: random.Random, restarts: int) -> dict[Target, list[SentMessage]]:
+    """Return the messages of each partition as they arrive if TiCDC restarts so often."""
     checkpoint, starts = _BEFORE_ALL, dict.fromkeys(sent, 0)
-    arrived: dict[Target, list[Message]] = {target: [] for target in sent}
-    for _ in range(draw(st.integers(0, max_restarts))):
-        ends = {target: draw(st.integers(starts[target], len(each))) for target, each in sent.items()}
+    arrived: dict[Target, list[SentMessage]] = {target: [] for target in sent}
+    for _ in range(restarts):
+        ends = {target: chance.randint(starts[target], len(each)) for target, each in sent.items()}
         for target, each in sent.items():
             arrived[target] += [message for _, message in each[starts[target] : ends[target]]]
-        checkpoint = draw(st.sampled_from(_checkpoints(sent, ends, checkpoint)))
+        checkpoint = chance.choice(_checkpoints(sent, ends, checkpoint))
         starts = {target: sum(commit <= checkpoint for commit, _ in each) for target, each in sent.items()}
     for target, each in sent.items():
         arrived[target] += [message for _, message in each[starts[target] :]]
-    return _numbered(arrived)
+    return arrived
 
 
-def _checkpoints(sent: _SentCommits, ends: Mapping[Target, int], last: int) -> list[int]:
+def _checkpoints(sent: SentCommits, ends: Mapping[Target, int], last: int) -> list[int]:
     missing = [each[ends[target]][0] for target, each in sent.items() if ends[target] < len(each)]
     commits = {commit for each in sent.values() for commit, _ in each if last < commit < min(missing, default=1 << 64)}
     return [last, *sorted(commits)]

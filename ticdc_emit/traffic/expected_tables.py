@@ -17,8 +17,7 @@ from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.strings import label_number
 from ticdc_emit.config.protocols import BinaryForm, ProtocolSpec, spec_of
 from ticdc_emit.database.tables import Database, Tables, add_row
-from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.sql.types import BLOB_TYPES, LABEL_TYPES, STRING_TYPES
 
@@ -57,12 +56,12 @@ def _first(entry: tuple[Any, ...]) -> Any:
 # -- as messages show them -------------------------------------------------------------------------------------------
 
 
-def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
+def shown_tables(tables: Tables, version: Callable[[str, str], TableInfo], protocol: str) -> Tables:
     """Return the tables with ENUM, SET and binary values, also those in keys, as a protocol's messages show them."""
     spec = spec_of(protocol)
     shown: Tables = {}
     for name, rows in tables.items():
-        info = catalog.table(*name)
+        info = version(*name)
         shows = {column.name: show for column in info.row_columns if (show := as_shown(column, spec)) is not None}
         shown[name] = {}
         for row in rows.values():

@@ -223,7 +223,7 @@ class History:
         fold = TableFold(self.catalog(), self.time_zone, checks=True, begins_empty=self.begins_empty)
         tables = fold.follow(self._checked_rows(), self.ddl)
         if protocol is not None:
-            tables = shown_tables(tables, fold.catalog, protocol)
+            tables = shown_tables(tables, fold.catalog.table, protocol)
         routes = TableRoutes() if config is None else TableRoutes.of(config)
         return {routes.target(*name): rows for name, rows in tables.items()}
 

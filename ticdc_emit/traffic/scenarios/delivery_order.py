@@ -70,12 +70,13 @@ def rows_between_watermarks(messages: Sequence[SentMessage]) -> list[list[int]]:
     return [run for run in runs if run]
 
 
-def renumber(sent: Iterable[SentMessage]) -> list[Message]:
+def renumber(sent: Iterable[Message]) -> list[Message]:
     """Return the messages with the offsets that they get in this order."""
     counts: dict[Target, int] = {}
     messages = []
     for each in sent:
-        offset = counts.get(each.target, 0)
-        counts[each.target] = offset + 1
-        messages.append(each.message._replace(offset=offset))
+        target = each.topic, each.partition
+        offset = counts.get(target, 0)
+        counts[target] = offset + 1
+        messages.append(each._replace(offset=offset))
     return messages

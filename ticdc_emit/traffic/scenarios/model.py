@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -98,7 +98,13 @@ class AnyKind:
             )
 
 
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
 _Kind = TypeVar("_Kind", bound=AnyKind)
+_Each = TypeVar("_Each", bound=_Named)
 
 
 def kinds_in(module: ModuleType, base: type[_Kind]) -> Iterator[_Kind]:
@@ -108,14 +114,14 @@ def kinds_in(module: ModuleType, base: type[_Kind]) -> Iterator[_Kind]:
             yield each()
 
 
-def kind_named(name: str, kinds: Iterable[_Kind], *, what: str = "scenario") -> _Kind:
+def kind_named(name: str, kinds: Iterable[_Each], *, what: str = "scenario") -> _Each:
     """Return the kind of this name. Raises :class:`~ticdc_emit.errors.ConfigError` for a name that none of them has."""
     by_name = {kind.name: kind for kind in kinds}
     if name not in by_name:
         raise ConfigError(
             f"there is no {what} {name!r}",
             remedy=f"{did_you_mean(name, by_name)}Use one of {', '.join(by_name)}",
-            option="scenario",
+            option=what,
         )
     return by_name[name]
 
@@ -126,7 +132,7 @@ class ScenarioKind(AnyKind):
     ``changefeed``: the changefeed file, as a mapping, and ``parameters`` those of the sink URI, as far as its protocol
     has them. ``needs``: by protocol, an option that a release must have. ``refused_at``: the second from which on the
     producer gets an error of the type ``refused``. ``refusal``: the error that a correct consumer raises, instead of
-    having tables.
+    having tables. ``asks_source``: a consumer reads some rows in TiDB.
     """
 
     protocols = FEEDS
@@ -134,6 +140,7 @@ class ScenarioKind(AnyKind):
     changefeed: ClassVar[Mapping[str, Any]] = {}
     parameters: ClassVar[Mapping[str, str]] = {}
     needs: ClassVar[Mapping[str, str]] = {}
+    asks_source: ClassVar[bool] = False
     refused_at: ClassVar[float | None] = None
     refused: ClassVar[type[TicdcEmitError]] = IncompatibleSchemaError
     refusal: ClassVar[type[TicdcEmitError] | None] = None
@@ -207,6 +214,7 @@ class AnyScenario:
 @dataclass(frozen=True, repr=False)
 class Scenario(AnyScenario):
     """A scenario of messages, in order of arrival. ``partitions``: of each topic. ``schemas``: Avro schema texts by id.
+    ``shown``: ``expected`` with ENUM, SET and binary values as messages show them.
 
     ``refusal``: the error that a consumer must raise; ``expected`` then has the source's tables. ``refused``: the error
     that the producer got; ``messages`` and ``expected`` then end before it.
@@ -216,6 +224,7 @@ class Scenario(AnyScenario):
     messages: list[Message]
     partitions: Mapping[str, int]
     schemas: Mapping[int | str, str]
+    shown: Tables
     refusal: type[TicdcEmitError] | None = None
     refused: TicdcEmitError | None = None
 

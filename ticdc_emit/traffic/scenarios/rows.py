@@ -96,6 +96,7 @@ class TooLargeForTopic(ScenarioKind, name="too-large-for-topic"):
     protocols = tuple(name for name in FEEDS if spec_of(name).large_messages is not Availability.NEVER)
     schema = "create table shop.pages (id int primary key, title varchar(20) not null, body text)"
     parameters = {"max-message-bytes": "4096"}
+    asks_source = True
     changefeed = {
         "sink": {"kafka-config": {"large-message-handle": {"large-message-handle-option": "handle-key-only"}}}
     }

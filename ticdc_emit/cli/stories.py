@@ -1,10 +1,9 @@
-"""``ticdc-emit scenario``: messages that break consumers or files that break loaders; check a consumer's tables."""
+"""One scenario for ``check``: shown, sent to a sink, written as files, or compared with a consumer's tables."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,52 +27,25 @@ from ticdc_emit.traffic.scenarios import (
     file_scenario,
     file_scenarios,
     scenario,
-    scenarios,
 )
 from ticdc_emit.traffic.scenarios.library import scenario_for
-from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario, kind_named
+from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario
 
 if TYPE_CHECKING:
-    from ticdc_emit.cli.app import Scenario as Options
+    from ticdc_emit.cli.app import Check
 
 
-def _kinds() -> tuple[AnyKind, ...]:
-    return *scenarios(), *file_scenarios()
-
-
-def list_scenarios(*, as_json: bool) -> int:
-    if as_json:
-        attributes = ("name", "protocols", "incident", "breaks", "outcome")
-        print_json(
-            [
-                {**{name: getattr(kind, name) for name in attributes}, "files": isinstance(kind, FileScenarioKind)}
-                for kind in _kinds()
-            ]
-        )
-        return 0
-    console = result_console()
-    for kind in _kinds():
-        sort = " (files)" if isinstance(kind, FileScenarioKind) else ""
-        console.print(Text.assemble((kind.name, "bold"), f"  {', '.join(kind.protocols)}{sort}"))
-        console.print(Text(f"    {kind.incident}"))
-        console.print(Text(f"    Breaks consumers that assume {kind.breaks}"))
-    return 0
-
-
-def run(options: Options) -> int:
-    if options.list_all or (options.name is None and options.sink_uri is None and options.check is None):
-        return list_scenarios(as_json=options.as_json)
-    if options.name is None:
-        raise ConfigError("no scenario is given", remedy=f"Choose one of {_names(_kinds())}", option="name")
-    kind = kind_named(options.name, _kinds())
+def run(kind: AnyKind, options: Check) -> int:
+    """Do what the options ask for with one scenario."""
     is_files = isinstance(kind, FileScenarioKind)
+    file_names = ", ".join(each.name for each in file_scenarios())
     if options.stage is not None and not is_files:
         raise ConfigError(
             f"the scenario {kind.name} has no stages",
-            remedy=f"Leave --stage out, or choose one of files: {_names(file_scenarios())}",
+            remedy=f"Leave --stage out, or choose one of files: {file_names}",
             option="stage",
         )
-    config = None if options.sink_uri is None else _config(options.sink_uri, kind, options)
+    config = None if options.send is None else _config(options.send, kind, options, file_names)
     seed, protocol, release = options.seed, options.protocol, options.release
     story: Scenario | FileScenario
     if is_files:
@@ -83,34 +55,30 @@ def run(options: Options) -> int:
         story = scenario(kind.name, protocol=protocol, release=release, seed=seed)
     else:
         story = scenario_for(config, kind.name, seed=seed)
-    if options.check is not None:
-        return _check(story, options.check, as_json=options.as_json)
+    if options.compare is not None:
+        return _compare(story, options.compare, as_json=options.as_json)
     if isinstance(story, FileScenario):
         folder = None if config is None else StorageSink.of(config).folder()
-        return _run_files(story, folder, options.stage, as_json=options.as_json)
-    return _run_messages(story, config, as_json=options.as_json)
+        return _files(story, folder, options.stage, as_json=options.as_json)
+    return _messages(story, config, as_json=options.as_json)
 
 
-def _names(kinds: Iterable[AnyKind]) -> str:
-    return ", ".join(kind.name for kind in kinds)
-
-
-def _config(sink_uri: str, kind: AnyKind, options: Options) -> ChangefeedConfig:
+def _config(sink_uri: str, kind: AnyKind, options: Check, file_names: str) -> ChangefeedConfig:
     document = None if options.protocol is None else protocol_document(options.protocol)
     config = load_changefeed(sink_uri, document, release=options.release, schema_registry=options.schema_registry)
     is_files = isinstance(kind, FileScenarioKind)
     if config.sink_uri.stored is not is_files:
-        messages = f"Use kafka:// or jsonl://, or a scenario of files: {_names(file_scenarios())}"
+        messages = f"Use kafka:// or jsonl://, or a scenario of files: {file_names}"
         raise ConfigError(
             f"the scenario {kind.name} consists of {'files' if is_files else 'messages'}, and "
             f"{config.sink_uri.scheme}:// is {'for messages' if is_files else 'a storage sink'}",
             remedy="Use file://, s3://, gcs:// or azblob://" if is_files else messages,
-            option="sink-uri",
+            option="send",
         )
     return config
 
 
-def _run_messages(story: Scenario, config: ChangefeedConfig | None, *, as_json: bool) -> int:
+def _messages(story: Scenario, config: ChangefeedConfig | None, *, as_json: bool) -> int:
     report = None
     if config is not None:
         doing = f"sending {counted(len(story.messages), 'message')} to {mask_uri(config.sink_uri.raw.reveal())}"
@@ -150,14 +118,14 @@ def _run_messages(story: Scenario, config: ChangefeedConfig | None, *, as_json: 
     return 0
 
 
-def _run_files(story: FileScenario, folder: Folder | None, number: int | None, *, as_json: bool) -> int:
+def _files(story: FileScenario, folder: Folder | None, number: int | None, *, as_json: bool) -> int:
     count = len(story.stages)
     if number is not None and not 1 <= number <= count:
         raise ConfigError(f"there is no stage {number}", remedy=f"Give 1 to {count}", option="stage")
     chosen = range(count) if number is None else range(number - 1, number)
     if folder is not None:
         if chosen[0] == 0 and next(iter(folder.files("")), None) is not None:
-            raise ConfigError("the folder has files", remedy="Give an empty one", option="sink-uri")
+            raise ConfigError("the folder has files", remedy="Give an empty one", option="send")
         for at in chosen:
             story.stages[at].write(folder)
     readings = list(story.readings())
@@ -232,18 +200,18 @@ def _print_tables(console: Console, story: AnyScenario) -> None:
             console.print(Text("  " + json.dumps(row, ensure_ascii=False)))
 
 
-def _check(story: AnyScenario, path: Path, *, as_json: bool) -> int:
+def _compare(story: AnyScenario, path: Path, *, as_json: bool) -> int:
     try:
         tables = json.loads(path.read_text(encoding="utf-8"))
     except OSError as fault:
         raise ConfigError(
-            f"the tables cannot be read: {fault}", remedy="Check the path of --check", option="check"
+            f"the tables cannot be read: {fault}", remedy="Check the path of --compare", option="compare"
         ) from None
     except ValueError as fault:
         raise ConfigError(
             f"the file of tables is not JSON: {fault}",
             remedy='Write {"schema.table": [{"column": "text", ...}, ...]}, as --json prints "expected"',
-            option="check",
+            option="compare",
         ) from None
     differences = story.check(tables)
     if as_json:

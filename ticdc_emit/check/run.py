@@ -1,0 +1,311 @@
+"""``check``: does a consumer survive TiCDC, and why not.
+
+In: a consumer, and a changefeed. Out: a :class:`Verdict`, one :class:`Outcome` for each behaviour (``behaviours.py``).
+At the first example that the consumer fails, ``say`` gets it at once; then a smaller one is looked for: faults are left
+out of its plan, and parts out of its history. The smallest is diagnosed (``diagnosis.py``).
+"""
+
+from __future__ import annotations
+
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from ticdc_emit.check.behaviours import Behaviour, chosen
+from ticdc_emit.check.diagnosis import Diagnosis, diagnose
+from ticdc_emit.check.examples import Example, Setting, feed_of_examples
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.errors import ConfigError, HistoryError, MissingDependencyError, ReleaseDefectError, TicdcEmitError
+from ticdc_emit.hints import counted
+from ticdc_emit.strategies.deliveries import Delivery
+from ticdc_emit.strategies.smaller import smaller
+from ticdc_emit.traffic.expected_tables import shown_tables
+from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables
+
+__all__ = ["Failed", "Failure", "Outcome", "Verdict", "check", "judged"]
+
+SHRINK_SECONDS = 20.0
+_MOST_SHOWN = 5
+
+Ask: TypeAlias = Callable[[Example], GivenTables]
+"""Runs the consumer on an example and returns its tables, or raises."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An example that a consumer failed: by its ``error``, or by ``differences`` of its ``tables``."""
+
+    example: Example
+    error: str | None = None
+    differences: Sequence[Difference] = ()
+    tables: GivenTables | None = None
+
+    def lines(self) -> list[str]:
+        """Return what is wrong, the first few differences."""
+        if self.error is not None:
+            return [self.error]
+        more = len(self.differences) - _MOST_SHOWN
+        told = [str(each) for each in self.differences[:_MOST_SHOWN]]
+        return [*told, f"and {counted(more, 'more difference')}"] if more > 0 else told
+
+
+def judged(ask: Ask, example: Example, *, canonical: bool = False) -> Failed | None:
+    """Return what is wrong with the consumer's answer; ``None`` if it is right."""
+    try:
+        tables = ask(example)
+    except ConfigError:  # of the command, not of the consumer
+        raise
+    except Exception as fault:
+        is_refused = example.refusal is not None
+        return None if is_refused else Failed(example, f"the consumer failed: {type(fault).__name__}: {fault}")
+    if example.refusal is not None:
+        return Failed(example, f"the consumer took a message that it must refuse ({example.refusal})", tables=tables)
+    found = example.check(tables, canonical=canonical)
+    return Failed(example, None, found, tables) if found else None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """``first``: the example that failed first. ``smallest``: the smallest found, of ``tried`` further ones."""
+
+    first: Failed
+    smallest: Failed
+    tried: int
+    diagnosis: Diagnosis
+
+    def lines(self) -> list[str]:
+        """Return the smallest example, what is wrong with it, and why."""
+        example = self.smallest.example
+        plan = [f"with the fault {fault}" for fault in example.plan]
+        return [f"the smallest ({example.label}):", *plan, *self.smallest.lines(), *self.diagnosis.lines()]
+
+    def history(self) -> str:
+        """Return the smallest history as SQL, as far as SQL can say it."""
+        history = self.smallest.example.arrival.history
+        try:
+            return f"{history.schema.strip().rstrip(';')};\n{history.to_sql()}"
+        except HistoryError:
+            return repr(history)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``why``: a behaviour does not apply. ``examples``: how many were tried."""
+
+    behaviour: Behaviour
+    state: Literal["passed", "failed", "not applicable"]
+    why: str = ""
+    examples: int = 0
+    failure: Failure | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "behaviour": self.behaviour.name,
+            "group": self.behaviour.group,
+            "what": self.behaviour.what,
+            "state": self.state,
+            "why": self.why or None,
+            "examples": self.examples,
+        }
+        if self.failure is not None:
+            smallest = self.failure.smallest
+            found["failure"] = {
+                "error": smallest.error,
+                "differences": [vars(each) for each in smallest.differences],
+                "diagnosis": self.failure.diagnosis.to_dict(),
+                "tried": self.failure.tried,
+                "example": smallest.example.to_dict(),
+            }
+        return found
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``outcomes``: one for each behaviour that was asked for."""
+
+    setting: Setting
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return not self.failed
+
+    @property
+    def failed(self) -> list[Outcome]:
+        """The outcomes that failed."""
+        return [each for each in self.outcomes if each.state == "failed"]
+
+    def __str__(self) -> str:
+        """Return the failures as text, for an assertion: ``assert verdict, verdict``."""
+        told = [f"{self.summary}\n"]
+        for each in self.failed:
+            assert each.failure is not None
+            told += [
+                f"{each.behaviour.name}: {each.behaviour.what}",
+                *(f"  {line}" for line in each.failure.lines()),
+                "",
+            ]
+            told += [each.failure.history(), ""]
+        return "\n".join(told)
+
+    @property
+    def summary(self) -> str:
+        config, states = self.setting.config, [each.state for each in self.outcomes]
+        counts = ", ".join(f"{states.count(state)} {state}" for state in ("passed", "failed", "not applicable"))
+        return f"{config.codec.form} of {config.release.name}, seed {self.setting.seed}: {counts}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict for JSON, with the smallest example of each failure."""
+        config = self.setting.config
+        return {
+            "protocol": config.codec.form,
+            "release": config.release.name,
+            "seed": self.setting.seed,
+            "passed": bool(self),
+            "outcomes": [each.to_dict() for each in self.outcomes],
+        }
+
+    def to_junit(self) -> str:
+        """Return the verdict as JUnit's XML: a test case for each behaviour."""
+        suite = ElementTree.Element(
+            "testsuite", name="ticdc-emit check", tests=str(len(self.outcomes)), failures=str(len(self.failed))
+        )
+        for each in self.outcomes:
+            case = ElementTree.SubElement(suite, "testcase", classname=each.behaviour.group, name=each.behaviour.name)
+            if each.failure is not None:
+                text = "\n".join([*each.failure.lines(), each.failure.history()])
+                ElementTree.SubElement(case, "failure", message=each.failure.smallest.lines()[0]).text = text
+            elif each.state == "not applicable":
+                ElementTree.SubElement(case, "skipped", message=each.why)
+        return ElementTree.tostring(suite, encoding="unicode")
+
+
+def check(
+    consumer: Callable[[Delivery], GivenTables],
+    *,
+    schema: str | None = None,
+    protocol: str | None = None,
+    sink_uri: str | None = None,
+    changefeed: Mapping[str, Any] | None = None,
+    release: str | None = None,
+    time_zone: str = "UTC",
+    seed: int = 0,
+    only: Sequence[str] = (),
+    examples: int = 100,
+    seconds: float | None = None,
+    canonical: bool = False,
+    shrink_seconds: float = SHRINK_SECONDS,
+) -> Verdict:
+    """Check a consumer against everything that it must bear.
+
+    ``consumer``: gets a :class:`~ticdc_emit.strategies.Delivery` (``messages`` as they arrive, ``schemas``,
+    ``partitions``, ``config``) and returns its tables: by (schema, table) or ``schema.table``, rows as mappings of
+    text, ``None`` for NULL. ``schema``: SQL of the tables; default: random ones. ``protocol``, ``sink_uri``,
+    ``changefeed``, ``release``: the changefeed. ``only``: names or groups of behaviours (``ticdc-emit check --list``).
+    ``examples``: of random histories. ``seconds``: behaviours that have not begun then are not tried. ``canonical``:
+    ENUM, SET and binary values are expected as canonical text (docs/types.md), not as messages show them. The same seed
+    makes the same examples. Raises :class:`~ticdc_emit.errors.ConfigError`.
+    """
+    feed = feed_of_examples(protocol, sink_uri=sink_uri, changefeed=changefeed, release=release)
+    setting = Setting(feed, schema, time_zone, seed)
+    run = Run(setting, lambda example: consumer(example.arrival), canonical=canonical, shrink_seconds=shrink_seconds)
+    return run.all(chosen(tuple(only)), examples, seconds)
+
+
+@dataclass
+class Run:
+    """One run of ``check``. ``ask``: the consumer. ``say_first``: gets what fails first, at once; ``say``: outcomes."""
+
+    setting: Setting
+    ask: Ask
+    canonical: bool = False
+    shrink_seconds: float = SHRINK_SECONDS
+    say_first: Callable[[Failed], object] = lambda _: None
+    say: Callable[[Outcome], object] = lambda _: None
+
+    def all(self, behaviours: Sequence[Behaviour], examples: int, seconds: float | None = None) -> Verdict:
+        """Return the verdict on these behaviours."""
+        ends = None if seconds is None else time.monotonic() + seconds
+        outcomes = []
+        for behaviour in behaviours:
+            why = self._over(ends) or behaviour.why_not(self.setting)
+            outcome = Outcome(behaviour, "not applicable", why) if why else self.of(behaviour, examples, ends)
+            outcomes.append(outcome)
+            self.say(outcome)
+        return Verdict(self.setting, outcomes)
+
+    @staticmethod
+    def _over(ends: float | None) -> str | None:
+        return "not tried: the time is over" if ends is not None and time.monotonic() >= ends else None
+
+    def of(self, behaviour: Behaviour, count: int, ends: float | None = None) -> Outcome:
+        """Return the outcome of one behaviour."""
+        tried = 0
+        try:
+            for example in behaviour.examples(self.setting, count):
+                tried += 1
+                if (failed := self._judged(example)) is not None:
+                    self.say_first(failed)
+                    return Outcome(behaviour, "failed", "", tried, self._explained(failed, behaviour))
+                if self._over(ends):
+                    break
+        except (MissingDependencyError, ReleaseDefectError) as fault:
+            return Outcome(behaviour, "not applicable", fault.message)
+        if not tried:
+            return Outcome(behaviour, "not applicable", "the messages do not carry any of its examples")
+        return Outcome(behaviour, "passed", "", tried)
+
+    def _judged(self, example: Example) -> Failed | None:
+        return judged(self.ask, example, canonical=self.canonical)
+
+    def _explained(self, first: Failed, behaviour: Behaviour) -> Failure:
+        smallest, tried, setting = first, 0, behaviour.of(self.setting)
+
+        def fails(example: Example | None) -> bool:
+            nonlocal smallest, tried
+            if example is None:
+                return False
+            tried += 1
+            failed = self._judged(example)
+            smallest = failed or smallest
+            return failed is not None
+
+        def made(history: History, plan: Any) -> Example | None:
+            with suppress(TicdcEmitError):  # something else needs what was left out
+                return setting.example(history, plan, behaviour.name, first.example.number)
+            return None
+
+        def without_faults() -> None:
+            example = smallest.example
+            for fault in example.plan:
+                now = smallest.example
+                fails(made(now.arrival.history, tuple(each for each in now.plan if each is not fault)))
+
+        if behaviour.scenario is None:
+            without_faults()
+            plan = smallest.example.plan
+            smaller(smallest.example.arrival.history, lambda each: fails(made(each, plan)), seconds=self.shrink_seconds)
+            without_faults()
+        return Failure(first, smallest, tried, self._diagnosed(smallest))
+
+    def _diagnosed(self, failed: Failed) -> Diagnosis:
+        example = failed.example
+
+        def is_wrong(messages: Sequence[Message]) -> bool:
+            arrival = replace(example.arrival, messages=list(messages))
+            right = arrival.consumer()
+            try:
+                right.take_all(messages)
+                right.finish()
+            except TicdcEmitError:  # a statement that others need is among the later messages
+                return False
+            shown = shown_tables(right.tables, right.version, arrival.config.codec.protocol.value)
+            prefix = replace(example, arrival=arrival, tables=right.tables, shown=shown)
+            return self._judged(prefix) is not None
+
+        if example.refusal is not None:
+            return Diagnosis()
+        return diagnose(example.arrival, is_wrong, failed.tables, canonical=self.canonical)

@@ -1,0 +1,167 @@
+"""``ticdc-emit check``: whether a consumer in any language survives TiCDC, and why not.
+
+The consumer is a child process that answers examples (``--command``), or a program that reads a broker (``--kafka`` and
+``--tables-command``). Each behaviour is a line of the result when it is known; the first failure is shown at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from ticdc_emit.cli.console import print_json, result_console, say
+from ticdc_emit.cli.schema_files import sample_or_file
+from ticdc_emit.config.document import read_document
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import counted
+from ticdc_emit.testing.java import user_cache
+from ticdc_emit.traffic.scenarios import file_scenarios, scenarios
+from ticdc_emit.traffic.scenarios.model import AnyKind
+
+if TYPE_CHECKING:
+    from ticdc_emit.check.run import Ask, Failed, Outcome, Run
+    from ticdc_emit.cli.app import Check
+
+_STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim"}
+
+
+def run(options: Check) -> int:
+    """Do what the options ask for: list, one scenario, examples as files, or a verdict."""
+    has_consumer = options.command is not None or options.kafka is not None
+    if options.list_all or not (has_consumer or options.only or options.save):
+        return _list(as_json=options.as_json)
+    if not has_consumer and options.save is None:
+        from ticdc_emit.cli import stories
+
+        return stories.run(_scenario(options), options)
+    configuration = importlib.import_module("hypothesis.configuration")  # names a missing extra
+    configuration.set_hypothesis_home_dir(user_cache() / "hypothesis")  # else it makes a folder where the command runs
+    from ticdc_emit.check.behaviours import chosen
+
+    setting, behaviours = _setting(options), chosen(tuple(options.only))
+    if options.save is not None:
+        return _save(options.save, (each.examples(setting, options.examples) for each in behaviours), options)
+    with ExitStack() as stack:
+        run = _run(setting, _consumer(options, stack), options)
+        verdict = run.all(behaviours, options.examples, options.seconds)
+    if options.junit is not None:
+        options.junit.write_text(verdict.to_junit(), encoding="utf-8")
+    if options.as_json:
+        print_json(verdict.to_dict())
+    else:
+        result_console().print(Text(verdict.summary, "bold green" if verdict else "bold red"))
+    return 0 if verdict else 1
+
+
+def _scenarios() -> tuple[AnyKind, ...]:
+    return *scenarios(), *file_scenarios()
+
+
+def _scenario(options: Check) -> AnyKind:
+    named = [kind for kind in _scenarios() if kind.name in options.only]
+    if len(named) != 1 or len(options.only) != 1:
+        raise ConfigError(
+            "no consumer is given, and not one scenario to show or to send",
+            remedy="Give --command or --kafka, or --only with one of " + ", ".join(kind.name for kind in _scenarios()),
+            option="only",
+        )
+    return named[0]
+
+
+def _list(*, as_json: bool) -> int:
+    from ticdc_emit.check.behaviours import BEHAVIOURS
+
+    about = {kind.name: kind for kind in _scenarios()}
+    listed = [(each.name, each.group, each.what) for each in BEHAVIOURS]
+    listed += [(kind.name, "files", kind.incident) for kind in file_scenarios()]
+    if as_json:
+        attributes = ("protocols", "incident", "breaks", "outcome")
+        told = [
+            {name: getattr(about[each[0]], name) for name in attributes} if each[0] in about else {} for each in listed
+        ]
+        print_json(
+            [
+                {"name": name, "group": group, "what": what, **more}
+                for (name, group, what), more in zip(listed, told, strict=True)
+            ]
+        )
+        return 0
+    console, last = result_console(), ""
+    for name, group, what in listed:
+        if group != last:
+            console.print(Text(group, "bold underline"))
+        console.print(Text.assemble((f"  {name}", "bold"), f": {what}"))
+        if name in about:
+            console.print(Text(f"      Breaks consumers that assume {about[name].breaks}", "dim"))
+        last = group
+    return 0
+
+
+def _setting(options: Check) -> Any:
+    from ticdc_emit.check.examples import Setting, feed_of_examples
+
+    document = None if options.config is None else read_document(options.config).to_dict()
+    feed = feed_of_examples(options.protocol, sink_uri=options.sink_uri, changefeed=document, release=options.release)
+    schema = None if options.schema is None else sample_or_file(options.schema, options.schema_dialect)
+    return Setting(feed, schema, options.time_zone, options.seed)
+
+
+def _save(folder: Path, behaviours: Iterator[Any], options: Check) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for examples in behaviours:
+        for example in examples:
+            name = f"{example.behaviour}-{example.number}.json"
+            (folder / name).write_text(example.to_json(canonical=options.canonical) + "\n", encoding="utf-8")
+            count += 1
+    say(f"{counted(count, 'example')} in {folder}")
+    return 0
+
+
+def _consumer(options: Check, stack: ExitStack) -> Ask:
+    from ticdc_emit.check.consumers import ConsumerOfKafka, ConsumerProcess
+
+    timeout, canonical = options.answer_timeout, options.canonical
+    if options.kafka is None:
+        return stack.enter_context(ConsumerProcess(options.command or "", timeout, canonical=canonical))
+    if options.tables_command is None:
+        raise ConfigError(
+            "--kafka needs the program that prints the consumer's tables",
+            remedy="Give --tables-command",
+            option="tables-command",
+        )
+    bootstrap = options.kafka
+    if bootstrap == "embedded":
+        from ticdc_emit.testing import EmbeddedKafka
+
+        bootstrap = stack.enter_context(EmbeddedKafka(port=0)).bootstrap
+    return ConsumerOfKafka(bootstrap, options.tables_command, timeout, canonical=canonical)
+
+
+def _run(setting: Any, ask: Ask, options: Check) -> Run:
+    from ticdc_emit.check.run import Run
+
+    console = result_console()
+
+    def say_first(failed: Failed) -> None:
+        say(f"{failed.example.label} fails: {failed.lines()[0]}\n  looking for a smaller one")
+
+    def say_outcome(outcome: Outcome) -> None:
+        if options.as_json:
+            return
+        told = outcome.why or counted(outcome.examples, "example")
+        name = outcome.behaviour.name
+        console.print(Text.assemble((f"{outcome.state:14}", _STYLES[outcome.state]), f" {name:24} {told}"))
+        if outcome.failure is not None:
+            for line in outcome.failure.lines():
+                console.print(Text(f"    {line}"))
+            for line in outcome.failure.history().splitlines():
+                console.print(Text(f"      {line}", "dim"))
+            console.print(Text(f"    again: --seed {setting.seed} --only {name}"))
+
+    return Run(setting, ask, options.canonical, options.shrink, say_first, say_outcome)
