@@ -28,6 +28,7 @@ from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import parse_protocol_name, protocol_document
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.testing.addresses import address_text
 
@@ -132,7 +133,10 @@ def run(kafka: ServedKafka, options: Serve) -> int:
         live.resume(now())  # it was planned before Kafka started
         feed = feed_at(here, registry.url)
         total = send_live(live, live.changefeed(feed, sink=_sink(feed, server)), stop=stop, on_begin=begin)
-        print_report(total, as_json=as_json, event="ended")
+        evicted = kafka.evicted()
+        print_report(total, as_json=as_json, event="ended", evicted=evicted)
+        for topic, count in evicted.items():
+            say(f"{topic}: the oldest {counted(count, 'message')} are gone. --broker kafka keeps all")
     return stop.exit_code()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -100,13 +101,16 @@ def _own_address() -> str:
 
 
 class ServedKafka:
-    """A context manager, which ends the Kafka; ``here``: its address for this process, ``bootstrap``: for consumers."""
+    """A context manager, which ends the Kafka; ``here``: its address for this process, ``bootstrap``: for consumers;
+    ``evicted``: returns how many messages of each topic the embedded Kafka has lost.
+    """
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self.here = self.bootstrap = ""
         self._stack = ExitStack()
         self._broker: KraftBroker | None = None
+        self.evicted: Callable[[], dict[str, int]] = dict
 
     def __enter__(self) -> ServedKafka:
         from ticdc_emit.testing.kraft import has_kafka_jars
@@ -154,7 +158,10 @@ class ServedKafka:
         if server.advertise is not None:
             port = port or free_ports(1)[0]
             advertised = server.advertised(port)
-        kafka = self._stack.enter_context(EmbeddedKafka(port=port, host=server.host, advertised=advertised))
+        self._embedded = kafka = self._stack.enter_context(
+            EmbeddedKafka(port=port, host=server.host, advertised=advertised)
+        )
+        self.evicted = kafka.evicted
         self.here, self.bootstrap = kafka.brokers[0], address_text(*server.advertised(kafka.port))
 
     def _formatting_broker(self) -> KraftBroker:

@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from rich.text import Text
@@ -23,6 +23,7 @@ from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document, protocol_parameters, spec_of
 from ticdc_emit.config.secrets import printable
+from ticdc_emit.consume.invariants import REPORTS
 from ticdc_emit.consume.readers import guess_protocol
 from ticdc_emit.consume.storage_folder import FolderReader, folder_findings
 from ticdc_emit.consume.tail import Tail, TailLine
@@ -33,6 +34,7 @@ from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
 from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.routing.topics import TopicExpression
+from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.storage.paths import METADATA
 
 if TYPE_CHECKING:
@@ -407,10 +409,16 @@ def verify(options: Verify) -> int:
             newer += (seen.row.commit_ts or 0) > checkpoint
 
     claimed = None if store is None else store.get
-    verifier = Verifier(source.config, claims=claimed, most=options.show, watch=None if checkpoint is None else watch)
+    verifier = Verifier(
+        source.config,
+        claims=claimed,
+        most=options.show,
+        watch=None if checkpoint is None else watch,
+        empty_source=options.empty_source,
+        expect=None if options.expect is None else _report(options.expect),
+    )
     with step("reading", quiet=options.as_json):
-        for message in source.messages():
-            verifier.see(message)
+        verifier.see_all(source.messages())
         verifier.add(source.findings())
     findings = verifier.finish(source.used_partitions())
     if options.as_json:
@@ -425,6 +433,7 @@ def verify(options: Verify) -> int:
                 "partitions": source.used_partitions(),
                 "topics_left_out": source.foreign,
                 **({} if source.config.storage is None else of_storage),
+                "proof": verifier.proof()._asdict(),
                 "found": dict(verifier.found),
                 "findings": [vars(finding) for finding in findings],
             }
@@ -436,6 +445,14 @@ def verify(options: Verify) -> int:
             rows = f"{counted(newer, 'row')} may come again" if newer else ""
             say(f"newer than the checkpoint: {' and '.join(filter(None, (rows, waiting)))}")
     return 1 if findings or not (verifier.counts or options.allow_empty) else 0
+
+
+def _report(path: Path) -> Mapping[str, Any]:
+    try:
+        report = parsed(path.read_bytes())
+    except ValueError as fault:
+        raise ConfigError(f"the report is not JSON: {fault}", remedy=REPORTS, option="expect") from fault
+    return report.get("delivered") or report if isinstance(report, dict) else {}
 
 
 def _print_findings(console: Console, findings: list[Finding], verifier: Verifier, topics: str) -> None:
@@ -452,3 +469,8 @@ def _print_findings(console: Console, findings: list[Finding], verifier: Verifie
     total = sum(verifier.found.values())
     problems = counted(total, "problem") if total else "no problems"
     console.print(Text(f"Checked {counts}: {problems} found", "bold red" if total else "bold green"))
+    proof = verifier.proof()
+    if proof.proved:
+        console.print(Text(f"Proved: {'; '.join(proof.proved)}"))
+    if proof.not_shown:
+        console.print(Text(f"Not shown: {printable('; '.join(proof.not_shown))}", "dim"))

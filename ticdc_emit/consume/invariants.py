@@ -4,7 +4,8 @@ line of ``verify.INVARIANTS``; :class:`Stream` is what is known of the topics at
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import Message, Target
-from ticdc_emit.errors import ClaimCheckError
+from ticdc_emit.errors import ClaimCheckError, ConfigError
 from ticdc_emit.protocols.avro.decoder import AvroMessage
 from ticdc_emit.protocols.decoder import EventReader, read_claim
 from ticdc_emit.protocols.events import (
@@ -30,9 +31,12 @@ from ticdc_emit.protocols.events import (
 def row_key(event: RowEvent, names: tuple[str, ...]) -> tuple[tuple[str, Any], ...] | None:
     """Return the values of these handle key columns; ``None`` if the message lacks some of them."""
     image: Mapping[str, Any] = event.key or event.after or event.before or {}
-    if not names or not image.keys() >= set(names):
+    if not names:
         return None
-    return tuple((name, image[name]) for name in names)
+    try:
+        return tuple([(name, image[name]) for name in names])
+    except KeyError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ class Finding:
 class Seen:
     """A message that could be read. Do not change it.
 
-    ``key``: names and wire values of the handle key, if known; ``number``: the key's in its partition, or 0.
+    ``key``: names and wire values of the handle key, if known; ``number``: the key's in its partition, or 0;
+    ``ident``: the key's in its table; ``names``: its columns.
     ``commit``: TSO, or physical ms if messages have only that. ``content``: a hash without what TiCDC makes new each
     time. ``first``: whether this partition has not had the message before.
     """
@@ -77,6 +82,8 @@ class Seen:
     content: int = 0
     first: bool = True
     stored_at: str = ""
+    ident: int = 0
+    names: tuple[str, ...] = ()
 
     @property
     def spot(self) -> int | str:
@@ -95,7 +102,7 @@ class Seen:
     @property
     def key_text(self) -> str:
         """The handle key as text (``id=1``), empty if it is unknown."""
-        return ", ".join(f"{name}={_value_text(value)}" for name, value in self.key or ())
+        return key_text(self.key)
 
     @property
     def row(self) -> RowEvent | None:
@@ -104,6 +111,11 @@ class Seen:
     def finding(self, invariant: str, text: str) -> Finding:
         offset = self.message.offset
         return Finding(invariant, text, *self.target, offset, self.table, self.key_text, self.stored_at)
+
+
+def key_text(key: tuple[tuple[str, Any], ...] | None) -> str:
+    """Return a handle key as text (``id=1``), empty if it is unknown."""
+    return ", ".join(f"{name}={_value_text(value)}" for name, value in key or ())
 
 
 def _value_text(value: Any) -> str:
@@ -122,9 +134,9 @@ class Invariant(ABC):
 
     name: ClassVar[str]
 
-    @abstractmethod
     def see(self, seen: Seen) -> Iterable[Finding]:
         """Take the next message of its partition."""
+        return ()
 
     def end(self, stream: Stream) -> Iterable[Finding]:
         """Return findings about the whole stream; no message follows."""
@@ -133,10 +145,28 @@ class Invariant(ABC):
 
 @dataclass
 class Stream:
-    """What is known about the topics. ``firsts``: the first offset seen in each partition."""
+    """What is known about the topics. ``firsts``, ``lasts``: the first and last offset seen in each partition;
+    ``counts``: how many messages each has; ``gaps``: the offsets before and after messages that are missing.
+    """
 
     partitions: dict[str, int] = field(default_factory=dict)
     firsts: dict[Target, int] = field(default_factory=dict)
+    lasts: dict[Target, int] = field(default_factory=dict)
+    counts: Counter[Target] = field(default_factory=Counter)
+    gaps: list[tuple[Target, int, int]] = field(default_factory=list)
+
+    def take(self, target: Target, offset: int) -> bool:
+        """Note the offset of the next message of a partition; return whether it is the first one."""
+        last = self.lasts.get(target)
+        self.counts[target] += 1
+        if last is None:
+            self.firsts[target] = self.lasts[target] = offset
+            return True
+        if offset > last:
+            if offset > last + 1:
+                self.gaps.append((target, last, offset))
+            self.lasts[target] = offset
+        return False
 
     def targets(self, topic: str) -> Iterator[Target]:
         return ((topic, number) for number in range(self.partitions.get(topic, 0)))
@@ -144,6 +174,44 @@ class Stream:
     def begins(self, target: Target) -> bool:
         """Return whether a partition was read from its beginning."""
         return self.firsts.get(target, 0) == 0
+
+
+class Offsets(Invariant):
+    """A partition has a message at every offset from its first one on. Not checked where messages have a key of the
+    row, because Kafka may compact such topics.
+    """
+
+    name = "offsets"
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        for (topic, partition), last, offset in stream.gaps:
+            yield Finding(self.name, f"no message between offset {last} and this one", topic, partition, offset)
+
+
+REPORTS = "Give what a sending command prints with --json, or RunReport.save writes"
+
+
+class Expected(Invariant):
+    """A partition has as many messages as the ``report`` of the run that sent them says (``RunReport.to_dict``)."""
+
+    name = "expected"
+
+    def __init__(self, report: Mapping[str, Any]) -> None:
+        found = report.get("partitions")
+        try:
+            self._counts = {(str(each["topic"]), int(each["partition"])): int(each["messages"]) for each in found or ()}
+        except (KeyError, TypeError, ValueError):
+            found = None
+        if not isinstance(found, list):
+            raise ConfigError(
+                "the report does not say how many messages each partition has", remedy=REPORTS, option="expect"
+            )
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        for target, count in sorted(self._counts.items()):
+            if (there := stream.counts[target]) < count:
+                begins = "" if stream.begins(target) else f", which begin at offset {stream.firsts[target]:,}"
+                yield Finding(self.name, f"{count:,} messages were acknowledged, here are {there:,}{begins}", *target)
 
 
 class Checksums(Invariant):
@@ -178,17 +246,18 @@ class KeyColumns(Invariant):
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         row = seen.row
-        if row is None:
-            return
+        if row is None or (seen.key is not None and row.key is None):
+            return ()  # the key is of the row itself
         image = row.after if row.after is not None else row.before or {}
-        names = self._reader.key_names(row)
+        names = seen.names or self._reader.key_names(row)
         missing = [name for name in names if name not in image]
         if missing:
-            yield seen.finding(self.name, f"the row lacks columns of its key: {', '.join(missing)}")
-        elif self._compares and row.key is not None:
+            return (seen.finding(self.name, f"the row lacks columns of its key: {', '.join(missing)}"),)
+        if self._compares and row.key is not None:
             other = [name for name in names if image[name] != row.key[name]]
             if other:
-                yield seen.finding(self.name, f"key and value differ in {', '.join(other)}")
+                return (seen.finding(self.name, f"key and value differ in {', '.join(other)}"),)
+        return ()
 
 
 class ClaimChecks(Invariant):
@@ -291,8 +360,9 @@ class Watermarks(Invariant):
             if event.commit_ts > highest:
                 self._highest[target] = event.commit_ts, seen.message.offset
             elif new:
-                yield seen.finding(self.name, f"watermark {event.commit_ts} comes after {highest} (offset {offset})")
-            return
+                text = f"watermark {event.commit_ts} comes after {highest} (offset {offset})"
+                return (seen.finding(self.name, text),)
+            return ()
         first = seen.first
         if isinstance(event, DdlEvent):
             statement = target, event.commit_ts, event.query
@@ -300,7 +370,8 @@ class Watermarks(Invariant):
             self._statements.add(statement)
         if first and event.commit_ts is not None and event.commit_ts <= highest:
             text = f"commit_ts {event.commit_ts} is new after watermark {highest} (offset {offset})"
-            yield seen.finding(self.name, text)
+            return (seen.finding(self.name, text),)
+        return ()
 
     def end(self, stream: Stream) -> Iterable[Finding]:
         for topic in sorted({topic for topic, _ in self._highest}):
@@ -381,11 +452,12 @@ class DdlPartitions(Invariant):
     def see(self, seen: Seen) -> Iterable[Finding]:
         event = seen.event
         if not isinstance(event, DdlEvent):
-            return
+            return ()
         topic, partition = seen.target
-        if self._only_first and partition:
-            yield seen.finding(self.name, f"DDL belongs to partition 0: {event.query:.80}")
         self._seen.setdefault((topic, event.commit_ts, event.query), {}).setdefault(partition, seen)
+        if self._only_first and partition:
+            return (seen.finding(self.name, f"DDL belongs to partition 0: {event.query:.80}"),)
+        return ()
 
     def end(self, stream: Stream) -> Iterable[Finding]:
         if self._only_first:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
+from ticdc_emit.consume.continuity import Continuity
 from ticdc_emit.consume.invariants import (
     Checksums,
     ClaimChecks,
     DdlPartitions,
     Duplicates,
+    Expected,
     Finding,
     Invariant,
     KeyColumns,
     KeyOrder,
+    Offsets,
     SchemaFirst,
     SchemaIds,
     Seen,
@@ -26,6 +30,7 @@ from ticdc_emit.consume.invariants import (
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.storage_folder import FILE_NUMBERS, SCHEMA_FILES
 from ticdc_emit.delivery.base import Message
+from ticdc_emit.hints import counted
 from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.events import DecodeError, RowEvent, as_decode_error, kind_of
 from ticdc_emit.protocols.registered_avro import SchemaSource
@@ -34,6 +39,9 @@ READABLE = "readable"
 INVARIANTS: Mapping[str, str] = {
     READABLE: "every message can be read",
     KeyOrder.name: "a key's new changes are in commit order, and repetitions continue to the newest one",
+    Continuity.name: "each change of a key continues the key's last one: none is missing",
+    Expected.name: "a partition has as many messages as the report says that were sent (if one is given)",
+    Offsets.name: "a partition has a message at every offset from its first one on",
     Duplicates.name: "messages of one key, commit and operation have the same content",
     Watermarks.name: "watermarks do not fall, nothing new at or below one comes after it, and all partitions have them",
     SchemaFirst.name: "Simple: DDL or BOOTSTRAP has a table's version before its first row",
@@ -47,12 +55,22 @@ INVARIANTS: Mapping[str, str] = {
 }
 
 
+class Proof(NamedTuple):
+    """What messages have shown, and what they cannot show, each in a few words."""
+
+    proved: tuple[str, ...]
+    not_shown: tuple[str, ...]
+
+
 class Verifier:
     """Checks messages one by one; ``finish()`` returns the findings.
 
     ``config``: the changefeed, or its sink URI. ``schemas``: Avro schema texts by id; default: the changefeed's
     registry. ``claims``: returns the object of a ``claimCheckLocation``; ``None``: objects are not checked. ``most``:
     how many findings of one invariant are kept. ``watch``: called with each message and each event in it, or ``None``.
+    ``empty_source``: the tables had no rows before the first message. ``expect``: the report of the run that sent the
+    messages, as ``RunReport.to_dict`` gives it.
+
     ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: the number
     of findings by invariant.
     """
@@ -65,11 +83,17 @@ class Verifier:
         claims: Callable[[str], bytes] | None = None,
         most: int = 1000,
         watch: Callable[[Message, Seen | None], object] | None = None,
+        empty_source: bool = False,
+        expect: Mapping[str, Any] | None = None,
     ) -> None:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         self._reader = reader_for(config, schemas=schemas)
         self._avro = config.codec.protocol.spec.registers_schemas
-        self._invariants = _invariants_of(config, self._reader, claims)
+        self._continuity = Continuity(config, empty_source=empty_source)
+        self._invariants = (*_invariants_of(config, self._reader, claims), self._continuity)
+        keyed = config.codec.protocol in (Protocol.AVRO, Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO)
+        self._of_partitions = (*(() if keyed else (Offsets(),)), *(() if expect is None else (Expected(expect),)))
+        self._has_offsets = config.storage is None
         self._stream = Stream()
         self._least = config.kafka.partition_num or 1
         self._rows: set[int] = set()
@@ -81,17 +105,29 @@ class Verifier:
 
     def see(self, message: Message) -> None:
         """Take the next message of its partition. Raises :class:`DecodeError` if a schema registry does not answer."""
-        self._stream.firsts.setdefault(message[:2], message.offset)
-        known = self._stream.partitions.get(message.topic, self._least)
-        self._stream.partitions[message.topic] = max(known, message.partition + 1)
+        topic, partition, offset, key, value = message
+        if self._stream.take((topic, partition), offset):
+            known = self._stream.partitions.get(topic, self._least)
+            self._stream.partitions[topic] = max(known, partition + 1)
         try:
             with as_decode_error:
-                parts = self._reader.parts(message.key, message.value)
+                parts = self._reader.parts(key, value)
         except DecodeError as fault:
             self._unreadable(message, fault)
             return
         for key, value in parts:
             self._part(message, key, value)
+
+    def see_all(self, messages: Iterable[Message]) -> None:
+        """Take messages one after the other; errors as of :meth:`see`."""
+        collects = gc.isenabled()
+        gc.disable()  # nothing here makes reference cycles
+        try:
+            for message in messages:
+                self.see(message)
+        finally:
+            if collects:
+                gc.enable()
 
     def finish(self, partitions: Mapping[str, int] | int | None = None) -> list[Finding]:
         """Return all findings by topic, partition and offset. ``partitions``: the partition count of each topic by
@@ -102,22 +138,38 @@ class Verifier:
         self._stream.partitions |= partitions or {}
         for topic, partition in self._stream.firsts:
             self._stream.partitions[topic] = max(self._stream.partitions[topic], partition + 1)
-        for invariant in self._invariants:
+        for invariant in (*self._invariants, *self._of_partitions):
             self.add(invariant.end(self._stream))
         return sorted(self._findings, key=_position)
+
+    def proof(self) -> Proof:
+        """Return what :meth:`finish` has shown beside the findings, and what these messages cannot show."""
+        proved, stream = list(self._continuity.proved()), self._stream
+        whole = sum(map(stream.begins, stream.firsts)) if self._has_offsets else 0
+        if whole and not stream.gaps:
+            proved.append(f"{counted(whole, 'partition')} with all messages from offset 0 on")
+        limits = [
+            f"messages of {topic}/{number} before offset {first:,}: they are gone"
+            for (topic, number), first in sorted(stream.firsts.items())
+            if first
+        ]
+        if stream.gaps:
+            limits.append("messages at some offsets: they are gone, or were never there")
+        return Proof(tuple(proved), (*limits, *self._continuity.limits()))
 
     def _part(self, message: Message, key: bytes | None, value: bytes | None) -> None:
         try:
             with as_decode_error:
                 event = self._reader.read(key, value)
-                seen = Seen(message, event)
                 if isinstance(event, RowEvent):
-                    seen = self._row(message, event, hash(self._reader.content(event, key, value)))
+                    kind, seen = "row", self._row(message, event, hash(self._reader.content(event, key, value)))
+                else:
+                    kind, seen = kind_of(event), Seen(message, event)
                 seen.stored_at = self._reader.stored_at(message.key)
         except DecodeError as fault:
             self._unreadable(message, fault)
             return
-        self.counts[kind_of(event)] += 1
+        self.counts[kind] += 1
         if self._watch is not None:
             self._watch(message, seen)
         for invariant in self._invariants:
@@ -125,14 +177,18 @@ class Verifier:
                 self.add(findings)
 
     def _row(self, message: Message, event: RowEvent, content: int) -> Seen:
-        key = row_key(event, self._reader.key_names(event))
+        names = self._reader.key_names(event)
+        key = row_key(event, names)
         table = message.topic, message.partition, event.schema, event.table
         whole = hash((table, content))
         first = whole not in self._rows
         self._rows.add(whole)
         commit = event.commit_ts if event.commit_ts is not None else event.commit_ms
-        number = 0 if key is None else hash((table, repr(key)))  # as text, because Python hashes -1 and -2 alike
-        return Seen(message, event, key, commit, number, content, first)
+        if key is None:
+            return Seen(message, event, key, commit, 0, content, first)
+        text = repr(key)  # because Python hashes -1 and -2 alike
+        ident = hash((event.schema, event.table, text))
+        return Seen(message, event, key, commit, hash((table, text)), content, first, "", ident, names)
 
     def _unreadable(self, message: Message, fault: DecodeError) -> None:
         context: dict[str, Any] = fault.context
@@ -187,8 +243,7 @@ def verify(
 ) -> list[Finding]:
     """Check messages against every invariant and return the findings. Arguments: as of :class:`Verifier`."""
     verifier = Verifier(config, schemas=schemas, claims=claims)
-    for message in messages:
-        verifier.see(message)
+    verifier.see_all(messages)
     return verifier.finish(partitions)
 
 

@@ -67,12 +67,16 @@ def stream_topics(
         yield from _messages(consumer, ends, follow, timeout_s)
 
 
-def end_offsets(settings: Mapping[str, Any], targets: Collection[Target], timeout_s: float = 10.0) -> dict[Target, int]:
-    """Return the offset after the last message of each topic-partition in the cluster of ``settings``."""
+def offset_ranges(
+    settings: Mapping[str, Any], targets: Collection[Target], timeout_s: float = 10.0
+) -> dict[Target, tuple[int, int]]:
+    """Return the first offset of each topic-partition that Kafka still has, and the one after its last message.
+    ``settings``: of the cluster, as for :func:`stream_topics`.
+    """
     with _consumer(settings) as (consumer, _, _):
         from confluent_kafka import TopicPartition
 
-        return {target: _offsets(consumer, TopicPartition(*target), timeout_s)[1] for target in targets}
+        return {target: _offsets(consumer, TopicPartition(*target), timeout_s) for target in targets}
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from ticdc_emit.delivery.base import (
     unknown_topic,
 )
 from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.delivery.kafka_reader import end_offsets
+from ticdc_emit.delivery.kafka_reader import offset_ranges
 from ticdc_emit.delivery.memory import MemorySink, messages
 from ticdc_emit.errors import DeliveryError
 
@@ -78,7 +78,8 @@ def current_ends(sink: Sink, targets: Iterable[Target]) -> dict[Target, int]:
     """Ask a Kafka or the memory for the ends of topic-partitions; raises the errors of the sink."""
     targets = list(targets)
     if isinstance(sink, KafkaSink):
-        return end_offsets(sink.connection_settings(), targets)
+        ranges = offset_ranges(sink.connection_settings(), targets)
+        return {target: end for target, (_, end) in ranges.items()}
     if isinstance(sink, MemorySink):
         ends = dict.fromkeys(targets, 0)
         for message in messages(sink.name):

@@ -5,12 +5,13 @@ It chooses its own ports and Java clients do not understand it, so other program
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.delivery.kafka_reader import offset_ranges, read_topic
 from ticdc_emit.errors import importing
 from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, reached_here, unusable_port
 from ticdc_emit.testing.kafka_gateway import KafkaGateway
@@ -91,3 +92,16 @@ class EmbeddedKafka(Running):
         :class:`~ticdc_emit.errors.DeliveryError` if they do not arrive within ``timeout_s``.
         """
         return read_topic(self.sink().connection_settings(), topic, newest=newest, timeout_s=timeout_s)
+
+    def evicted(self) -> dict[str, int]:
+        """Return how many of its oldest messages each topic has lost, if any: librdkafka keeps the newest 5 MiB or
+        100,000 messages of a partition, and has no setting for that.
+        """
+        assert self._cluster is not None
+        topics = self._cluster.list_topics(timeout=_START_TIMEOUT_S).topics
+        targets = [(topic, number) for topic, each in topics.items() for number in each.partitions]
+        ranges = offset_ranges(self.sink().connection_settings(), targets)
+        lost: Counter[str] = Counter()
+        for (topic, _), (first, _) in ranges.items():
+            lost[topic] += first
+        return {topic: count for topic, count in lost.items() if count}

@@ -98,3 +98,17 @@ def test_helpers_show_where_they_are() -> None:
         assert re.fullmatch(r"<EmbeddedRegistry http://127\.0\.0\.1:\d+>", repr(registry))
         assert repr(topics) == "<MemoryTopics mine>"
     assert [repr(kafka), repr(registry)] == ["<EmbeddedKafka stopped>", "<EmbeddedRegistry stopped>"]
+
+
+def test_the_embedded_kafka_says_what_it_has_lost() -> None:
+    from confluent_kafka import Producer
+
+    with EmbeddedKafka() as kafka:
+        producer = Producer({"bootstrap.servers": kafka.bootstrap})
+        for number in range(12):
+            producer.produce("t", b"x" * 900_000, partition=0)
+            producer.flush()
+            if number == 2:
+                assert kafka.evicted() == {}
+        assert kafka.evicted() == {"t": kafka.read("t")[0].offset}
+        assert kafka.evicted()["t"] > 0
