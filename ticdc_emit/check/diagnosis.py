@@ -18,24 +18,14 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import commit_of
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.protocols.events import (
-    FAULTS,
-    DdlEvent,
-    Event,
-    RowEvent,
-    WatermarkEvent,
-    in_any_order,
-    kind_of,
-    table_of,
-)
+from ticdc_emit.protocols.events import FAULTS, DdlEvent, Event, RowEvent, WatermarkEvent, kind_of, table_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import FSP_TYPES, INTEGER_TYPES, TEMPORAL_TYPES, MySQLType, integer_range
-from ticdc_emit.traffic.scenarios.comparison import GivenTables, rows_by_table
+from ticdc_emit.traffic.scenarios.comparison import GivenTables, rows_by_table, shown_key
 
 __all__ = ["Diagnosis", "diagnose"]
 
 _MOST_PREFIXES = 32  # on which the consumer is run one by one; a longer example is halved first
-_MOST_BELIEFS = 3
 _IsWrong: TypeAlias = Callable[[Sequence[Message]], bool]
 
 
@@ -102,7 +92,7 @@ def _beliefs(arrival: Arrival, tables: Mapping[Any, Any], canonical: bool) -> tu
             told = of_base if wrong == base else set(NAIVE)
             same |= {kind for kind, rows in zip(NAIVE, made, strict=True) if right != wrong == rows} & told
         if same:
-            return tuple(kind.belief for kind in NAIVE if kind in same)[:_MOST_BELIEFS]
+            return tuple(kind.belief for kind in NAIVE if kind in same)[:3]
     return ()
 
 
@@ -142,9 +132,9 @@ class _Past:
         """Return what a message is, and what may be unusual about it. It is in the past of the next one."""
         try:
             events = [self._reader.read(*part) for part in self._reader.parts(message.key, message.value)]
-        except TicdcEmitError as fault:
+            return [fact for event in events for fact, holds in self._of(event, message).items() if holds]
+        except (TicdcEmitError, *FAULTS) as fault:
             return [f"it cannot be read: {fault}"]
-        return [fact for event in events for fact, holds in self._of(event, message).items() if holds]
 
     def _of(self, event: Event, message: Message) -> dict[str, object]:
         if isinstance(event, RowEvent):
@@ -167,7 +157,8 @@ class _Past:
     def _row(self, event: RowEvent, message: Message) -> dict[str, object]:
         target, table, info = message[:2], table_of(event), self._infos.get((event.schema, event.table))
         image, before = event.after if event.after is not None else event.before or event.key or {}, event.before or {}
-        key = {name: image.get(name) for name in self._reader.likely_key_names(event)}
+        key = {name: str(image.get(name)) for name in self._reader.likely_key_names(event)}
+        shown = ", ".join(f"{name}={shown_key(value)}" for name, value in key.items()) or "a row without a key"
         place, last = (table, *key.values()), self._newest.get(table, -1)
         commit = commit_of(event) or last + 1
         newest, came_from = self._newest.get(place, -1), self._came.get(place, target)
@@ -177,8 +168,8 @@ class _Past:
         with suppress(TicdcEmitError, *FAULTS):
             texts = self._reader.image(event, image, info) or {}
         facts: dict[str, object] = {
-            f"it is {event.op.upper()} in {table}: {', '.join(f'{name}={value}' for name, value in key.items())}": True,
-            **self._repeated((place, commit, event.op, str(in_any_order(image))), target),
+            f"it is {event.op.upper()} in {table}: {shown}": True,
+            **self._repeated((place, commit_of(event), event.op, str(sorted(image.items()))), target),
             "a newer change of its key came before it": key and newest > commit,
             "the last change of its key came from another partition": key and came_from != target,
             "its key has a DELETE and an INSERT in one commit": key and ops == {"delete", "insert"},
@@ -188,7 +179,7 @@ class _Past:
             f"a statement with a later commit_ts came before it: {statement}": commit <= since,
             f"it is the first row of its table after: {statement}": statement and table not in self._came,
             "its message has no value": message.value is None,
-            "it changes the key of its row": any(before.get(name, value) != value for name, value in key.items()),
+            "it changes the key of its row": any(str(before.get(name, each)) != each for name, each in key.items()),
             "it has the handle key of its row alone": event.handle_key_only,
             "it has NULL": None in texts.values(),
             "it has an empty text": "" in texts.values(),
@@ -197,8 +188,10 @@ class _Past:
         self._came |= {table: target, place: target, (place, commit): event.op}
         self._newest |= {place: max(newest, commit), table: max(last, commit)}
         for of in () if info is None else info.columns:
-            if text := texts.get(of.name):
-                facts |= {f"{of.name} {what}: {text}": holds(text, of, self._zone) for what, holds in _VALUES}
+            with suppress(*FAULTS):  # the value of an older version may be of another type
+                if text := texts.get(of.name):
+                    told = shown_key(text)
+                    facts |= {f"{of.name} {what}: {told}": holds(text, of, self._zone) for what, holds in _VALUES}
         return facts
 
     def _repeated(self, what: Any, target: Any) -> dict[str, object]:

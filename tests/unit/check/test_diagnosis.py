@@ -14,7 +14,7 @@ from ticdc_emit.check.diagnosis import Diagnosis, diagnose
 from ticdc_emit.check.naive import NAIVE, Naive, NaiveTexts, Rows, tables_of
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.strategies.deliveries import Delivery
-from ticdc_emit.strategies.fuzzing import feed_of_examples
+from ticdc_emit.check.examples import feed_of_examples
 
 ZONE = "Asia/Shanghai"
 ROWS = "insert into t values (1, 'a'), (2, 'b');"
@@ -158,9 +158,9 @@ SPECIAL: list[tuple[Any, str]] = [
     (partial(one, "bigint", "9007199254740993"), "v is beyond 2^53: 9007199254740993"),
     (("float-decimal", "debezium"), "amount has more than 15 digits: "),
     (("time-zone-extremes", "simple-json"), "at is in the changefeed's time zone: "),
-    (partial(one, "date", "'0000-00-00'"), "v is at the end of its type's range: 0000-00-00"),
-    (partial(one, "varchar(9)", "'a😀 '"), "v has a character of four bytes: a😀 "),
-    (partial(one, "varchar(9)", "'null'"), "v is the text null: null"),
+    (partial(one, "date", "'0000-00-00'"), "v is at the end of its type's range: '0000-00-00'"),
+    (partial(one, "varchar(9)", "'a😀 '"), "v has a character of four bytes: 'a😀 '"),
+    (partial(one, "varchar(9)", "'null'"), "v is the text null: 'null'"),
 ]
 
 
@@ -180,9 +180,9 @@ def test_what_earlier_messages_had_is_not_special() -> None:
     arrival = delivered(script, order=(0, 1, 2))
     special = [diagnose(arrival, lambda part, least=at: len(part) >= least, None).special for at in (1, 2, 3)]
     assert special == [
-        ("it is INSERT in shop.t: id=1", "v has a character that is not ASCII: ä"),
+        ("it is INSERT in shop.t: id=1", "v has a character that is not ASCII: 'ä'"),
         ("it is INSERT in shop.t: id=2",),
-        ("it is INSERT in shop.t: id=3", "v begins or ends with a blank:  ä"),
+        ("it is INSERT in shop.t: id=3", "v begins or ends with a blank: ' ä'"),
     ]
 
 

@@ -87,7 +87,7 @@ class Difference:
         return f"<{self}>"
 
     def __str__(self) -> str:
-        row = f"{self.table} {', '.join(map(_shown_key, self.key))}"
+        row = f"{self.table} {', '.join(map(shown_key, self.key))}"
         if self.kind == "missing":
             return f"{row}: the row is missing"
         if self.kind == "extra":
@@ -160,7 +160,7 @@ def _columns(table: str, key: tuple[str | None, ...], wanted: Row, row: GivenRow
     return diffs
 
 
-def _shown_key(text: str | None) -> str:
+def shown_key(text: str | None) -> str:
     return str(text) if text is not None and text.lstrip("-").isdecimal() else _shown(text)
 
 
