@@ -34,12 +34,14 @@ from ticdc_emit.cli.options import (
     complete_schema,
     dialect_option,
     format_option,
+    new_file,
     on_spark_option,
     one_of,
     option,
     protocol_option,
     registry_option,
     release_option,
+    report_option,
     run_option,
     sink_uri_option,
     sql_file,
@@ -163,6 +165,7 @@ class Generate(TrafficOptions, ShownOptions, SparkOptions, OutputOptions):
         "Keep generating until Ctrl-C instead of stopping after --rows (needs --live).", False, "--endless", panel=TIME
     )
     on_spark: bool = on_spark_option()
+    report: Path | None = report_option()
 
     @property
     def most_rows(self) -> int | None:
@@ -306,6 +309,7 @@ class Replay(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
     slice: str | None = option("Event time of one batch: 10m, 1h. Default: 2 s at --speed, or all.", None, panel=TIME)
     state_uri: str | None = run_option("state_uri", panel=TIME)
     watermark_interval: float | None = run_option("watermark_interval", "SECONDS", panel=TIME)
+    report: Path | None = report_option()
 
     def run(self) -> int:
         if self.time_unit not in ("tso", "s", "ms", "us"):
@@ -361,7 +365,7 @@ class Serve(TrafficOptions, OutputOptions):
         panel=SERVER,
         metavar="PATH",
         envvar="TICDC_EMIT_READY_FILE",
-        dir_okay=False,
+        callback=new_file,
     )
     until_stdin_ends: bool = option(
         "End when standard input ends: when the process that started this one closes it, or is gone.",
@@ -600,6 +604,7 @@ class Verify(TopicOptions, OutputOptions):
         dir_okay=False,
         exists=True,
     )
+    report: Path | None = report_option()
 
     def run(self) -> int:
         return self.work(module="topics", function="verify")

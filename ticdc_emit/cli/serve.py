@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ticdc_emit.cli.console import print_json, print_report, result_console, say, step
+from ticdc_emit.cli.console import print_json, print_report, result_console, say, step, write_whole
 from ticdc_emit.cli.consumer_settings import Served, print_settings, settings_record
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.served_kafka import ServedKafka, Server
@@ -210,25 +210,9 @@ def _ready_file(path: Path | None) -> Iterator[Callable[[dict[str, Any]], None]]
     if path is None:
         yield lambda record: None
         return
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    path.unlink(missing_ok=True)  # of an earlier run
     try:
-        path.unlink(missing_ok=True)  # of an earlier run
-        unfinished.touch()
-    except OSError as error:
-        raise ConfigError(
-            f"the ready file cannot be written: {error.strerror}",
-            remedy="Give a path in a folder that exists and may be written to",
-            option="ready_file",
-            path=str(path),
-        ) from None
-
-    def write(record: dict[str, Any]) -> None:
-        unfinished.write_text(json.dumps(record, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
-        unfinished.replace(path)
-
-    try:
-        yield write
+        yield lambda record: write_whole(path, json.dumps(record, ensure_ascii=False, default=str) + "\n")
     finally:
-        for each in (path, unfinished):
-            with suppress(OSError):
-                each.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink()

@@ -220,9 +220,14 @@ def open_source(options: TopicOptions) -> TopicSource:
     # as in TiCDC, a protocol in the URI wins
     document = options.config if named is None else protocol_document(named)
     config = options.load(_uri(options), document, schema_registry=options.schema_registry)
-    choice = TopicChoice.of(config, options.topics)
     if options.path is not None and config.storage is None:
-        return TopicSource(config, choice, options.path)
+        return TopicSource(config, TopicChoice.of(config, options.topics), options.path)
+    return source_of(config, options.topics, by_uri=options.sink_uri is not None)
+
+
+def source_of(config: ChangefeedConfig, topics: Sequence[str] = (), *, by_uri: bool = True) -> TopicSource:
+    """Return where to read what a changefeed sends. Raises :class:`~ticdc_emit.errors.ConfigError` if nothing can."""
+    choice = TopicChoice.of(config, topics)
     if config.sink_uri.scheme == "jsonl":
         return TopicSource(config, choice, Path(config.sink_uri.path), by_uri=True)
     if config.sink_uri.scheme in ("memory", "stdout"):
@@ -231,7 +236,7 @@ def open_source(options: TopicOptions) -> TopicSource:
             remedy="Send to kafka:// or jsonl:// to read them from another process",
             option="sink-uri",
         )
-    return TopicSource(config, choice, by_uri=options.sink_uri is not None)
+    return TopicSource(config, choice, by_uri=by_uri)
 
 
 def _uri(options: TopicOptions) -> str:
@@ -397,23 +402,26 @@ _KINDS = {
 
 def verify(options: Verify) -> int:
     """Read all messages that exist now and print the problems; return 1 if there are any."""
+    from ticdc_emit.cli.report_page import Totals, write_verified
     from ticdc_emit.consume.verify import Verifier
 
     source = open_source(options)
     store = source.claims() if options.claims else None
-    checkpoint, newer = source.checkpoint(), 0
+    checkpoint, newer, totals = source.checkpoint(), 0, Totals()
 
     def watch(message: Message, seen: Seen | None) -> None:
         nonlocal newer
+        totals.see(message, seen)
         if checkpoint is not None and seen is not None and seen.row is not None:
             newer += (seen.row.commit_ts or 0) > checkpoint
 
     claimed = None if store is None else store.get
+    watched = options.report is not None or checkpoint is not None
     verifier = Verifier(
         source.config,
         claims=claimed,
         most=options.show,
-        watch=None if checkpoint is None else watch,
+        watch=watch if watched else None,
         empty_source=options.empty_source,
         expect=None if options.expect is None else _report(options.expect),
     )
@@ -421,6 +429,8 @@ def verify(options: Verify) -> int:
         verifier.see_all(source.messages())
         verifier.add(source.findings())
     findings = verifier.finish(source.used_partitions())
+    summary = _summary(verifier, source.looked_at())
+    write_verified(options.report, source.config, source.messages(), verifier, findings, totals, summary)
     if options.as_json:
         of_storage = {
             "checkpoint": checkpoint,
@@ -439,7 +449,7 @@ def verify(options: Verify) -> int:
             }
         )
     else:
-        _print_findings(result_console(), findings, verifier, source.looked_at())
+        _print_findings(result_console(), findings, verifier, summary)
         if newer or source.waiting:
             waiting = f"{counted(source.waiting, 'schema or index file')} were not read" if source.waiting else ""
             rows = f"{counted(newer, 'row')} may come again" if newer else ""
@@ -455,22 +465,25 @@ def _report(path: Path) -> Mapping[str, Any]:
     return report.get("delivered") or report if isinstance(report, dict) else {}
 
 
-def _print_findings(console: Console, findings: list[Finding], verifier: Verifier, topics: str) -> None:
+def _print_findings(console: Console, findings: list[Finding], verifier: Verifier, summary: str) -> None:
     from ticdc_emit.consume.verify import INVARIANTS
 
     for finding in findings:
         console.print(Text(printable(str(finding))))
     for name, count in verifier.found.items():
         console.print(Text(f"{name}: {count:,} ({INVARIANTS[name]})", "red"))
-    if not verifier.counts:
-        console.print(Text(f"no messages in {topics}: nothing was checked", "bold yellow"))
-        return
-    counts = ", ".join(counted(count, _KINDS[kind]) for kind, count in verifier.counts.items())
-    total = sum(verifier.found.values())
-    problems = counted(total, "problem") if total else "no problems"
-    console.print(Text(f"Checked {counts}: {problems} found", "bold red" if total else "bold green"))
+    style = "bold red" if verifier.found else "bold green" if verifier.counts else "bold yellow"
+    console.print(Text(summary, style))
     proof = verifier.proof()
     if proof.proved:
         console.print(Text(f"Proved: {'; '.join(proof.proved)}"))
     if proof.not_shown:
         console.print(Text(f"Not shown: {printable('; '.join(proof.not_shown))}", "dim"))
+
+
+def _summary(verifier: Verifier, topics: str) -> str:
+    if not verifier.counts:
+        return f"no messages in {topics}: nothing was checked"
+    counts = ", ".join(counted(count, _KINDS[kind]) for kind, count in verifier.counts.items())
+    total = sum(verifier.found.values())
+    return f"Checked {counts}: {counted(total, 'problem') if total else 'no problems'} found"
