@@ -537,6 +537,7 @@ class Check(FeedOptions, OutputOptions):
         sends=False,
     )
     junit: Path | None = option("Write the verdict as JUnit's XML.", None, panel=OUTPUT, metavar="FILE", dir_okay=False)
+    report: Path | None = report_option()
 
     def run(self) -> int:
         if self.sink_uri is not None and self.protocol is not None:

@@ -6,9 +6,9 @@ The sample is read from the sink once more: what is around the findings and firs
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -17,17 +17,21 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.hints import counted
 from ticdc_emit.observe.page import Page, PageMessage, PageTable
 from ticdc_emit.protocols.events import commit_ms_of, kind_of, table_of
+from ticdc_emit.traffic.scenarios.comparison import rows_by_table
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ticdc_emit.check.run import Failed, Verdict
     from ticdc_emit.cli.app import Generate, Replay
     from ticdc_emit.consume.invariants import Finding, Seen
     from ticdc_emit.consume.verify import Verifier
     from ticdc_emit.pipeline.report import RunReport, RunTotal
+    from ticdc_emit.protocols.registered_avro import SchemaSource
 
 _SAMPLE = 400
 _BEFORE, _AFTER, _MOST_FINDINGS = 20, 10, 100
@@ -152,6 +156,46 @@ def write_sent(
     write_whole(options.report, page.html())
 
 
+def write_checked(path: Path | None, verdict: Verdict) -> None:
+    """Write the page of ``check``, if one is wanted: all behaviours, and the smallest example of the first failure."""
+    if path is None:
+        return
+    rows: list[tuple[object, ...]] = []
+    for group, outcomes in groupby(verdict.outcomes, key=lambda each: each.behaviour.group):
+        rows.append((group,))
+        for each in outcomes:
+            told = each.failure.smallest.lines()[0] if each.failure else each.why or counted(each.examples, "example")
+            rows.append((each.behaviour.name, each.state, told, each.behaviour.what))
+    tables, shown, note = [PageTable("Behaviours", ("behaviour", "state", "", "what happens"), rows)], [], ""
+    for each in verdict.failed[:1]:
+        assert each.failure is not None
+        diagnosis, example = each.failure.diagnosis, each.failure.smallest.example
+        marks = {} if diagnosis.guilty is None else {diagnosis.guilty[:3]: diagnosis.special[1:] or diagnosis.special}
+        arrival = example.arrival
+        shown = _described(arrival.messages, arrival.config, marks, Totals(), arrival.schemas)
+        tables += _expected_and_found(each.failure.smallest)
+        note = f"{each.behaviour.name}: {'; '.join(each.failure.lines())}"
+    page = Page(title="check", summary=verdict.summary, good=bool(verdict), tables=tables, messages=shown, note=note)
+    write_whole(path, page.html())
+
+
+def _expected_and_found(failed: Failed) -> Iterator[PageTable]:
+    found = {} if failed.tables is None else rows_by_table(failed.tables)
+    wrong = {(each.table, each.key): each.column for each in failed.differences}
+    for name, wanted in failed.example.shown.items():
+        key, table = failed.example.keys.get(name, ()), ".".join(name)
+        for title, rows in (("expected", list(wanted.values())), ("found", found.get(name, []))):
+            names = list(dict.fromkeys(column for row in rows for column in row))
+            marked = [
+                (number, names.index(column or names[0]))
+                for number, row in enumerate(rows)
+                for place in [(table, tuple(row.get(each) for each in key))]
+                if place in wrong and (column := wrong[place]) in (None, *names)
+            ]
+            cells = [["NULL" if row.get(column) is None else row[column] for column in names] for row in rows]
+            yield PageTable(f"{table} as {title}", names, cells, marked)
+
+
 def _share(partitions: Collection[Target]) -> int:
     return max(_SAMPLE // max(len(partitions), 1), 4)
 
@@ -161,9 +205,10 @@ def _described(
     config: ChangefeedConfig,
     marks: Mapping[tuple[Any, ...], Sequence[str]],
     totals: Totals,
+    schemas: SchemaSource | None = None,
 ) -> list[PageMessage]:
     """Return messages as the page shows them, in one order; one of several rows has the kind of its first."""
-    tail, reached, shown = Tail(config), dict[Target, int](), list[tuple[int, PageMessage]]()
+    tail, reached, shown = Tail(config, schemas=schemas), dict[Target, int](), list[tuple[int, PageMessage]]()
     for message in messages:
         lines, target = tail.lines(message), message[:2]
         for line in lines:
