@@ -166,7 +166,7 @@ def write_checked(path: Path | None, verdict: Verdict) -> None:
         for each in outcomes:
             told = each.failure.smallest.lines()[0] if each.failure else each.why or counted(each.examples, "example")
             rows.append((each.behaviour.name, each.state, told, each.behaviour.what))
-    tables, shown, note = [PageTable("Behaviours", ("behaviour", "state", "", "what happens"), rows)], [], ""
+    tables, shown, problems = [PageTable("Behaviours", ("behaviour", "state", "", "what happens"), rows)], [], []
     for each in verdict.failed[:1]:
         assert each.failure is not None
         diagnosis, example = each.failure.diagnosis, each.failure.smallest.example
@@ -174,8 +174,16 @@ def write_checked(path: Path | None, verdict: Verdict) -> None:
         arrival = example.arrival
         shown = _described(arrival.messages, arrival.config, marks, Totals(), arrival.schemas)
         tables += _expected_and_found(each.failure.smallest)
-        note = f"{each.behaviour.name}: {'; '.join(each.failure.lines())}"
-    page = Page(title="check", summary=verdict.summary, good=bool(verdict), tables=tables, messages=shown, note=note)
+        problems = [f"{each.behaviour.name}: {each.behaviour.what}", *each.failure.lines()]
+    page = Page(
+        title="check",
+        summary=verdict.summary,
+        good=bool(verdict),
+        problems=problems,
+        tables=tables,
+        messages=shown,
+        note="The smallest example of the first failure, in order of arrival." if shown else "",
+    )
     write_whole(path, page.html())
 
 
@@ -187,13 +195,16 @@ def _expected_and_found(failed: Failed) -> Iterator[PageTable]:
         for title, rows in (("expected", list(wanted.values())), ("found", found.get(name, []))):
             names = list(dict.fromkeys(column for row in rows for column in row))
             marked = [
-                (number, names.index(column or names[0]))
+                (number, names.index(column or names[0]) + 1)
                 for number, row in enumerate(rows)
                 for place in [(table, tuple(row.get(each) for each in key))]
                 if place in wrong and (column := wrong[place]) in (None, *names)
             ]
-            cells = [["NULL" if row.get(column) is None else row[column] for column in names] for row in rows]
-            yield PageTable(f"{table} as {title}", names, cells, marked)
+            cells = [
+                [number, *("NULL" if row.get(column) is None else row[column] for column in names)]
+                for number, row in enumerate(rows, 1)
+            ]
+            yield PageTable(f"{table} as {title}", ("", *names), cells, marked)
 
 
 def _share(partitions: Collection[Target]) -> int:
@@ -207,7 +218,9 @@ def _described(
     totals: Totals,
     schemas: SchemaSource | None = None,
 ) -> list[PageMessage]:
-    """Return messages as the page shows them, in one order; one of several rows has the kind of its first."""
+    """Return messages as the page shows them; one of several rows has the kind of its first. Those of an example, which
+    has ``schemas``, are in order of arrival, others in one order for all partitions.
+    """
     tail, reached, shown = Tail(config, schemas=schemas), dict[Target, int](), list[tuple[int, PageMessage]]()
     for message in messages:
         lines, target = tail.lines(message), message[:2]
@@ -218,4 +231,4 @@ def _described(
         lane, text, found = "{}/{}".format(*target), f"{first.time} {'; '.join(texts)}", marks.get(message[:3], ())
         reached[target] = max(reached.get(target, 0), first.commit_ts or compose(first.time_ms or 0))
         shown.append((reached[target], PageMessage(lane, message.offset, first.op, text, first.commit_ts, found)))
-    return [each for _, each in sorted(shown, key=itemgetter(0))]
+    return [each for _, each in (shown if schemas is not None else sorted(shown, key=itemgetter(0)))]
