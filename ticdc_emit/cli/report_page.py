@@ -189,16 +189,16 @@ def write_checked(path: Path | None, verdict: Verdict) -> None:
 
 def _expected_and_found(failed: Failed) -> Iterator[PageTable]:
     found = {} if failed.tables is None else rows_by_table(failed.tables)
-    wrong = {(each.table, each.key): each.column for each in failed.differences}
+    wrong = {(each.table, each.key, each.column) for each in failed.differences}  # without a column: the whole row
     for name, wanted in failed.example.shown.items():
         key, table = failed.example.keys.get(name, ()), ".".join(name)
         for title, rows in (("expected", list(wanted.values())), ("found", found.get(name, []))):
             names = list(dict.fromkeys(column for row in rows for column in row))
             marked = [
-                (number, names.index(column or names[0]) + 1)
+                (number, at)
                 for number, row in enumerate(rows)
-                for place in [(table, tuple(row.get(each) for each in key))]
-                if place in wrong and (column := wrong[place]) in (None, *names)
+                for at, column in enumerate(names, 1)
+                if {(table, tuple(row.get(each) for each in key), which) for which in (column, None)} & wrong
             ]
             cells = [
                 [number, *("NULL" if row.get(column) is None else row[column] for column in names)]
