@@ -40,10 +40,10 @@ def run(options: Check) -> int:
         from ticdc_emit.cli import stories
 
         return stories.run(_scenario(options), options)
-    configuration = importlib.import_module("hypothesis.configuration")  # names a missing extra
-    configuration.set_hypothesis_home_dir(user_cache() / "hypothesis")  # else it makes a folder where the command runs
     from ticdc_emit.check.behaviours import chosen
 
+    configuration = importlib.import_module("hypothesis.configuration")
+    configuration.set_hypothesis_home_dir(user_cache() / "hypothesis")  # else it makes a folder where the command runs
     setting, behaviours = _setting(options), chosen(tuple(options.only))
     if options.save is not None:
         return _save(options.save, (each.examples(setting, options.examples) for each in behaviours), options)
