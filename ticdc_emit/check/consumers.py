@@ -151,6 +151,9 @@ class ConsumerOfKafka:
 def _tables(line: bytes, number: int, option: str) -> GivenTables:
     try:
         answer = Members(json.loads(line), "an answer")
+        given = answer.whole("example")
+        error = answer.text("error") if "error" in answer.names() else None
+        tables: dict[str, Any] = answer.mapping("tables") if error is None else {}
     except (ValueError, RecursionError) as fault:
         cause = fault.message if isinstance(fault, JsonError) else str(fault)
         raise ConfigError(
@@ -159,15 +162,14 @@ def _tables(line: bytes, number: int, option: str) -> GivenTables:
             remedy=f"Write {_ANSWER}",
             option=option,
         ) from None
-    if (given := answer.whole("example")) != number:
+    if given != number:
         raise ConfigError(
             f"example {given} is where example {number} should be",
             remedy="Write one line for each example, in order",
             option=option,
         )
-    if "error" in answer.names() and (error := answer.text("error")) is not None:
+    if error is not None:
         raise ConsumerFailure(error)
-    tables: dict[str, Any] = answer.mapping("tables")
     return tables
 
 

@@ -22,7 +22,7 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.testing.java import user_cache
 from ticdc_emit.traffic.scenarios import file_scenarios, scenarios
-from ticdc_emit.traffic.scenarios.model import AnyKind
+from ticdc_emit.traffic.scenarios.model import AnyKind, kind_named
 
 if TYPE_CHECKING:
     from ticdc_emit.check.run import Ask, Failed, Outcome, Run
@@ -65,14 +65,13 @@ def _scenarios() -> tuple[AnyKind, ...]:
 
 
 def _scenario(options: Check) -> AnyKind:
-    named = [kind for kind in _scenarios() if kind.name in options.only]
-    if len(named) != 1 or len(options.only) != 1:
+    if len(options.only) != 1:
         raise ConfigError(
             "no consumer is given, and not one scenario to show or to send",
             remedy="Give --command or --kafka, or --only with one of " + ", ".join(kind.name for kind in _scenarios()),
             option="only",
         )
-    return named[0]
+    return kind_named(options.only[0], _scenarios())
 
 
 def _list(*, as_json: bool) -> int:
