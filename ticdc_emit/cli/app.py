@@ -459,7 +459,7 @@ def _complete_behaviour(incomplete: str) -> list[str]:
 )
 @dataclass(frozen=True, kw_only=True)
 class Check(FeedOptions, OutputOptions):
-    """Say whether a consumer survives TiCDC: types, schema changes, redelivery, and what broke others before.
+    """Check whether a consumer survives TiCDC: types, schema changes, redelivery, and what broke others before.
 
     Without a consumer: show, send or save the examples. The same seed makes the same ones.
     """

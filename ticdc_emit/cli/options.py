@@ -60,7 +60,7 @@ def uri_option(
     """Return the field of an option that may hold a secret, so that it also takes ``@FILE``, and a variable's value.
     Commands that send made-up data have no variable: one that is still set must not lead them to a real topic.
     """
-    callback = _sink_uri if sends and "--sink-uri" in flags else from_file
+    callback = _sink_uri if sends and {"--sink-uri", "--send"} & {*flags} else from_file
     return option(text, default, *flags, metavar=f"{metavar}|@FILE", callback=callback, **rest)
 
 
