@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -17,9 +17,10 @@ from typing import Any, Literal, TypeAlias
 from ticdc_emit.check.behaviours import Behaviour, chosen
 from ticdc_emit.check.diagnosis import Diagnosis, diagnose
 from ticdc_emit.check.examples import Example, Setting, feed_of_examples
+from ticdc_emit.config.secrets import printable
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, HistoryError, MissingDependencyError, ReleaseDefectError, TicdcEmitError
-from ticdc_emit.hints import counted, values
+from ticdc_emit.hints import counted, names
 from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.strategies.smaller import smaller
 from ticdc_emit.traffic.expected_tables import shown_tables
@@ -47,9 +48,9 @@ class Failed:
     def lines(self) -> list[str]:
         """Return what is wrong, the first few differences."""
         if self.error is not None:
-            return [self.error]
+            return [printable(self.error)]
         more = len(self.differences) - _MOST_SHOWN
-        told = [str(each) for each in self.differences[:_MOST_SHOWN]]
+        told = [printable(str(each)) for each in self.differences[:_MOST_SHOWN]]
         return [*told, f"and {counted(more, 'more difference')}"] if more > 0 else told
 
 
@@ -81,15 +82,17 @@ class Failure:
         """Return the smallest example, what is wrong with it, and why."""
         example = self.smallest.example
         plan = [f"with the fault {fault}" for fault in example.plan]
-        return [f"the smallest ({example.label}):", *plan, *self.smallest.lines(), *self.diagnosis.lines()]
+        why = [printable(line) for line in self.diagnosis.lines()]
+        return [f"the smallest ({example.label}):", *plan, *self.smallest.lines(), *why]
 
     def history(self) -> str:
         """Return the smallest history as SQL, as far as SQL can say it."""
         history = self.smallest.example.arrival.history
         try:
-            return f"{history.schema.strip().rstrip(';')};\n{history.to_sql()}"
+            text = f"{history.schema.strip().rstrip(';')};\n{history.to_sql()}"
         except HistoryError:
-            return repr(history)
+            text = repr(history)
+        return "\n".join(map(printable, text.split("\n")))
 
 
 @dataclass(frozen=True)
@@ -193,7 +196,7 @@ def check(
     release: str | None = None,
     time_zone: str = "UTC",
     seed: int = 0,
-    only: str | Sequence[str] = (),
+    only: str | Collection[str] = (),
     examples: int = 100,
     seconds: float | None = None,
     canonical: bool = False,
@@ -212,7 +215,7 @@ def check(
     feed = feed_of_examples(protocol, sink_uri=sink_uri, changefeed=changefeed, release=release)
     setting = Setting(feed, schema, time_zone, seed)
     run = Run(setting, lambda example: consumer(example.arrival), canonical=canonical, shrink_seconds=shrink_seconds)
-    return run.all(chosen(values(only)), examples, seconds)
+    return run.all(chosen(names(only, "only")), examples, seconds)
 
 
 @dataclass
