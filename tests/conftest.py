@@ -35,7 +35,7 @@ _TOGETHER = {
 _LONGEST = ("vector", "spark")  # begin first, so that no process waits for another at the end
 _NEEDS_SERVERS = ("cloud", "cluster", "faults", "image", "integration", "lakes", "scale")
 _STARTERS = ("test_benchmarks", "test_broken_consumers", "test_canary", "test_confluent_registry",
-             "test_embedded_registry", "test_fuzz", "test_generate_command", "test_glue_registry",
+             "test_check", "test_embedded_registry", "test_generate_command", "test_glue_registry",
              "test_hostile_registry", "test_kafka_gateway", "test_kafka_reader", "test_kafka_writer", "test_plugin",
              "test_random_requests", "test_serve", "test_serve_control", "test_signals", "test_stdout",
              "test_topics")  # fmt: skip

@@ -27,12 +27,14 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, assume, given, reject, settings
 from hypothesis import strategies as st
 
+from ticdc_emit.check.examples import follows_ddl
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Protocol
 from ticdc_emit.config.switches import DebeziumSwitches, Defect
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.consume.storage_folder import FolderReader, folder_findings
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.database.tables import Rows, Tables
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ReleaseDefectError
 from ticdc_emit.pipeline.direct import ArrowBatch
@@ -45,9 +47,9 @@ from ticdc_emit.sql.json_document import normalise
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.storage import MemoryFolder
 from ticdc_emit.strategies import TYPES, FeedOptions, changefeeds, histories, names
-from ticdc_emit.strategies.fuzzing import follows_ddl, interleaved
 from ticdc_emit.traffic import History
 from ticdc_emit.traffic.expected_tables import TableFold
+from ticdc_emit.traffic.scenarios.delivery_order import interleave
 from ticdc_emit.tso import physical_ms
 
 PROTOCOLS = {
@@ -150,7 +152,10 @@ class RoundTrip:
             schemas=schemas,
         )
         assert verify(sent, config, schemas=schemas) == []
-        consumer.take_all(interleaved(sent, random.Random(self.seed)))
+        queues: dict[tuple[str, int], list[Message]] = {}
+        for message in sent:
+            queues.setdefault((message.topic, message.partition), []).append(message)
+        consumer.take_all(interleave(random.Random(self.seed), queues.values()))
         consumer.finish()
         assert consumer.skipped == 0
         return consumer.tables
@@ -193,7 +198,7 @@ class RoundTrip:
 
 @st.composite
 def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: int) -> RoundTrip:
-    """Return round trips of one kind of messages in a release, without what cannot be carried (docs/consumer.md).
+    """Return round trips of one kind of messages in a release, without what cannot be carried (docs/testing.md).
 
     ``limits``: of the histories.
     """
@@ -320,7 +325,7 @@ class _CarriedFold(TableFold):
 
 
 def _as_carried(tables: Tables, versions: Iterable[TableInfo], carried: _Carried) -> Tables:
-    """Return the tables as the messages carry them (docs/consumer.md)."""
+    """Return the tables as the messages carry them (docs/testing.md)."""
     found: Tables = {}
     for info in versions:
         handle = [column.name for column in info.whole_handle_key]

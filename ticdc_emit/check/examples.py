@@ -1,7 +1,7 @@
 """Examples: a history as a consumer receives it, and the tables that it must end with.
 
 In: a changefeed, and a scenario or a drawn history with a plan of faults. Out: an :class:`Example`. A protocol does not
-carry everything (docs/consumer.md): what is known not to arrive is not drawn, and an example counts only if the
+carry everything (docs/testing.md): what is known not to arrive is not drawn, and an example counts only if the
 reference consumer, which shares no code with the encoders, ends with the tables of the history.
 """
 

@@ -183,7 +183,10 @@ class Verdict:
                 ElementTree.SubElement(case, "failure", message=each.failure.smallest.lines()[0]).text = text
             elif each.state == "not applicable":
                 ElementTree.SubElement(case, "skipped", message=each.why)
-        return ElementTree.tostring(suite, encoding="unicode")
+        text = ElementTree.tostring(suite, encoding="unicode").translate(
+            {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
+        )  # not XML
+        return text.encode("utf-8", "replace").decode()
 
 
 def check(

@@ -213,7 +213,7 @@ class History:
     def tables(self, *, protocol: str | None = None, config: ChangefeedConfig | None = None) -> Tables:
         """Return the tables after the last row and statement, by (schema, table): rows by handle key.
 
-        ``protocol``: give ENUM, SET and binary values as its messages show them (docs/consumer.md), in text.
+        ``protocol``: give ENUM, SET and binary values as its messages show them (docs/testing.md), in text.
         ``config``: a changefeed with table routing, for the names of messages. Raises
         :class:`~ticdc_emit.errors.HistoryError` for a change that does not fit the rows before it (``begins_empty``),
         :class:`~ticdc_emit.errors.ConfigError`, and :class:`~ticdc_emit.errors.SchemaError` if the history does not

@@ -1,4 +1,4 @@
-"""``ticdc-emit scenario`` with scenarios of files, as a user runs it."""
+"""``ticdc-emit check`` with scenarios of files, as a user runs it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def test_stage_after_stage(tmp_path: Path, cli: Cli) -> None:
     uri = f"file://{tmp_path}/lake?protocol=csv"
     paths: set[str] = set()
     for number, stage in enumerate(case.stages, 1):
-        given = ("--seed", "3", "--sink-uri", uri, "--stage", str(number))
-        shown = cli("scenario", "date-rollover", *given).out
+        given = ("--seed", "3", "--send", uri, "--stage", str(number))
+        shown = cli("check", "--only", "date-rollover", *given).out
         paths |= {write.path for write in stage.writes}
         assert files_in(tmp_path / "lake") == paths
         assert f"stage {number} of {len(case.stages)}: written" in shown
     cli("verify", str(tmp_path / "lake"), "--protocol", "csv")
-    assert "the folder has files" in cli("scenario", "date-rollover", "--sink-uri", uri, code=2).err
+    assert "the folder has files" in cli("check", "--only", "date-rollover", "--send", uri, code=2).err
 
 
 def test_all_at_once_and_as_json(tmp_path: Path, cli: Cli) -> None:
     uri = f"file://{tmp_path}/lake?protocol=canal-json"
-    told = cli("scenario", "files-again", "--sink-uri", uri, "--release", "next", "--json").json
+    told = cli("check", "--only", "files-again", "--send", uri, "--release", "next", "--json").json
     assert (told["protocol"], told["release"], told["stages"], told["written"]) == ("canal-json", "next", 3, True)
     writes = [write for stage in told["files"] for write in stage["writes"]]
     assert files_in(tmp_path / "lake") == {write["path"] for write in writes}
@@ -40,7 +40,7 @@ def test_all_at_once_and_as_json(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_shown_without_a_sink(cli: Cli) -> None:
-    shown = cli("scenario", "known-checksum", "--stage", "2").out
+    shown = cli("check", "--only", "known-checksum", "--stage", "2").out
     assert "stage 2 of 2" in shown
     assert "stage 1 of 2" not in shown
     assert "TRUNCATE TABLE" in shown.upper()
@@ -51,12 +51,7 @@ def test_tables_are_checked(tmp_path: Path, cli: Cli) -> None:
     case = file_scenario("renamed-again")
     tables = {".".join(name): list(rows.values()) for name, rows in case.expected.items()}
     (tmp_path / "tables.json").write_text(json.dumps(tables))
-    cli("scenario", "renamed-again", "--check", str(tmp_path / "tables.json"))
+    compare = ("check", "--only", "renamed-again", "--compare", tmp_path / "tables.json")
+    cli(*compare)
     (tmp_path / "tables.json").write_text(json.dumps({**tables, "shop.orders": [{"id": "1"}]}))
-    assert "shop.orders" in cli("scenario", "renamed-again", "--check", str(tmp_path / "tables.json"), code=1).out
-
-
-def test_both_sorts_are_listed(cli: Cli) -> None:
-    assert "date-rollover  csv, canal-json (files)" in cli("scenario", "--list").out
-    told = {each["name"]: each["files"] for each in cli("scenario", "--list", "--json").json}
-    assert (told["date-rollover"], told["redelivery"]) == (True, False)
+    assert "shop.orders" in cli(*compare, code=1).out

@@ -17,7 +17,7 @@ from documented import ROOT
 from ticdc_emit import __version__
 from ticdc_emit.testing import EmbeddedRegistry
 
-COMMANDS = ["demo", "emit", "generate", "sql", "schema", "replay", "serve", "scenario", "fuzz", "tail", "verify"]
+COMMANDS = ["demo", "emit", "generate", "sql", "schema", "replay", "serve", "check", "tail", "verify"]
 
 
 def test_help_names_every_command(cli: Cli) -> None:
@@ -62,9 +62,10 @@ def test_errors_hide_secrets(tmp_path: Path, cli: Cli) -> None:
 def test_debezium_in_avro_is_shown_and_verified(tmp_path: Path, cli: Cli) -> None:
     with EmbeddedRegistry() as registry:
         uri = f"jsonl://{tmp_path}?protocol=debezium-avro&enable-tidb-extension=true&schema-registry={registry.url}"
-        assert "set release=next" in cli("scenario", "redelivery", "--sink-uri", uri, code=2).err
+        assert "set release=next" in cli("check", "--only", "redelivery", "--send", uri, code=2).err
         place = ["--sink-uri", uri, "--release", "next"]
-        assert cli("scenario", "redelivery", *place, "--json").json["release"] == "next"
+        sent = ("check", "--only", "redelivery", "--send", uri, "--release", "next")
+        assert cli(*sent, "--json").json["release"] == "next"
         assert " insert shop.orders id=" in cli("tail", *place, "--op", "insert").out
         assert "no problems found" in cli("verify", *place).out
 
@@ -73,7 +74,7 @@ def test_debezium_in_avro_is_shown_and_verified(tmp_path: Path, cli: Cli) -> Non
 @pytest.mark.parametrize("command", ["tail", "verify"])
 def test_topics_of_simple_have_one_name_everywhere(command: str, protocol: str, tmp_path: Path, cli: Cli) -> None:
     uri = f"jsonl://{tmp_path}"
-    cli("scenario", "redelivery", "--protocol", protocol, "--sink-uri", uri)
+    cli("check", "--only", "redelivery", "--protocol", protocol, "--send", uri)
     assert "unreadable" not in cli(command, str(tmp_path), "--protocol", protocol).out
 
 
@@ -113,13 +114,13 @@ def strict_commands(folder: Path) -> dict[str, list[str]]:
         "generate": [*schema, "--rows", "5", *place, *config],
         "replay": [*schema, "--table", f"test.t={folder / 't.json'}", *place, *config],
         "serve": ["--protocol", "open-protocol", "--enable-tidb-extension"],
-        "scenario": ["redelivery", *place],
+        "check": ["--only", "redelivery", "--send", place[1]],
         "tail": [*place, *config],
         "verify": [*place, *config],
     }
 
 
-@pytest.mark.parametrize("command", ["demo", "emit", "generate", "replay", "serve", "scenario", "tail", "verify"])
+@pytest.mark.parametrize("command", ["demo", "emit", "generate", "replay", "serve", "check", "tail", "verify"])
 def test_with_strict_a_warning_is_an_error_before_anything_is_sent(command: str, tmp_path: Path, cli: Cli) -> None:
     shown = cli(command, *strict_commands(tmp_path)[command], "--strict", code=2)
     assert shown.err.startswith("ticdc-emit: error: ")
@@ -197,7 +198,7 @@ def completed(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "values"),
     [
-        ("ticdc-emit scenario un", ["unsigned-extremes"]),
+        ("ticdc-emit check --only un", ["unsigned-extremes"]),
         ("ticdc-emit demo --protocol deb", ["debezium", "debezium-avro"]),
         ("ticdc-emit tail --protocol simple-", ["simple-json", "simple-avro"]),
         ("ticdc-emit emit --release next-26", [f"next-26.3.{patch}" for patch in range(1, 5)]),

@@ -14,7 +14,7 @@ _SECRET = "hunter2"
 def sent(tmp_path: Path, cli: Cli) -> str:
     """Return the sink URI of a folder with messages."""
     uri = f"jsonl://{tmp_path}/topics?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
-    cli("scenario", "redelivery", "--sink-uri", uri)
+    cli("check", "--only", "redelivery", "--send", uri)
     return uri
 
 
@@ -22,7 +22,7 @@ def test_a_sink_uri_in_a_file(sent: str, tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "uri.txt"
     file.write_text(f"  {sent}  \nanother line\n", encoding="utf-8")
     assert "update shop.orders" in cli("tail", "--sink-uri", f"@{file}").out
-    cli("scenario", "b-a-b", "--sink-uri", f"@{file}")
+    cli("check", "--only", "b-a-b", "--send", f"@{file}")
 
 
 @pytest.mark.parametrize("command", ["tail", "verify"])
@@ -49,5 +49,5 @@ def test_a_required_sink_uri_in_the_environment(tmp_path: Path, monkeypatch: pyt
 
 def test_made_up_traffic_does_not_follow_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setenv("TICDC_EMIT_SINK_URI", f"jsonl://{tmp_path}/topics?protocol=canal-json")
-    assert "ticdc-scenario/0@0" in cli("scenario", "redelivery").out
+    assert "ticdc-scenario/0@0" in cli("check", "--only", "redelivery").out
     assert not (tmp_path / "topics").exists()

@@ -154,7 +154,7 @@ def test_a_wrong_protocol_is_told_once(command: str, kafka: EmbeddedKafka, cli: 
 
 def test_tail_finds_the_schemas_of_simple(tmp_path: Path, cli: Cli) -> None:
     uri = f"jsonl://{tmp_path}?protocol=simple&partition-num=3"
-    cli("scenario", "slow-partition", "--protocol", "simple-json", "--sink-uri", uri)
+    cli("check", "--only", "slow-partition", "--protocol", "simple-json", "--send", uri)
     shown = set()
     for option in (["--from", "newest 3"], ["--from", "newest:3"], ["--last", "3"]):
         shown.add(cli("tail", "--sink-uri", uri, *option, "--json").out)
@@ -183,36 +183,39 @@ def test_rows_of_simple_that_no_message_explains(tmp_path: Path, cli: Cli) -> No
 
 
 def test_scenarios_are_listed(cli: Cli) -> None:
-    shown = cli("scenario", "--list").out
+    shown = cli("check", "--list").out
     kinds = (*scenarios(), *file_scenarios())
     assert all(kind.name in shown and kind.incident in shown for kind in kinds)
-    told = cli("scenario", "--list", "--json").json
-    assert [each["name"] for each in told] == [kind.name for kind in kinds]
+    told = cli("check", "--list", "--json").json
+    groups = {each["name"]: each["group"] for each in told}
+    assert {kind.name for kind in file_scenarios()} == {name for name, group in groups.items() if group == "files"}
+    beliefs = {each["name"]: each.get("breaks") for each in told}
+    assert beliefs.items() >= {(kind.name, kind.breaks) for kind in kinds}
 
 
 def test_a_scenario_is_shown_and_told_to_programs(cli: Cli) -> None:
-    shown = cli("scenario", "tombstones", "--seed", "3").out
+    shown = cli("check", "--only", "tombstones", "--seed", "3").out
     assert "ticdc-scenario/0@0" in shown
     assert "must end with: A delete is a key with a null value" in shown
-    told = cli("scenario", "wrong-checksum", "--protocol", "avro", "--json").json
+    told = cli("check", "--only", "wrong-checksum", "--protocol", "avro", "--json").json
     case = scenario("wrong-checksum", protocol="avro")
     assert told["must_raise"] == "ChecksumMismatchError"
     assert told["sink_uri"] == case.sink_uri
     assert len(told["messages"]) == len(case.messages)
     assert " insert shop.orders id=1 " in told["messages"][0]["said"]
-    assert "ticdc-scenario-value" in cli("scenario", "registry-refusal").out
+    assert "ticdc-scenario-value" in cli("check", "--only", "registry-refusal").out
 
 
 def test_a_consumers_tables_are_checked(cli: Cli, tmp_path: Path) -> None:
-    told = cli("scenario", "redelivery", "--json").json
+    told = cli("check", "--only", "redelivery", "--json").json
     tables = tmp_path / "tables.json"
     tables.write_text(json.dumps(told["expected"]), encoding="utf-8")
-    assert cli("scenario", "redelivery", "--check", tables).out == "the tables match\n"
+    assert cli("check", "--only", "redelivery", "--compare", tables).out == "the tables match\n"
     told["expected"]["shop.orders"][0]["state"] = "lost"
     tables.write_text(json.dumps(told["expected"]), encoding="utf-8")
-    shown = cli("scenario", "redelivery", "--check", str(tables), code=1).out
+    shown = cli("check", "--only", "redelivery", "--compare", str(tables), code=1).out
     assert "state is 'lost', must be " in shown
-    shown = cli("scenario", "redelivery", "--check", tables, "--json", code=1)
+    shown = cli("check", "--only", "redelivery", "--compare", tables, "--json", code=1)
     assert shown.json["differences"][0]["column"] == "state"
     for text, said in (
         ("[1]", "schema.table"),
@@ -220,14 +223,14 @@ def test_a_consumers_tables_are_checked(cli: Cli, tmp_path: Path) -> None:
         ('{"shop.orders": [{"id": 1}]}', "id is 1, a number; its canonical text is '1'"),
     ):
         tables.write_text(text, encoding="utf-8")
-        assert said in cli("scenario", "redelivery", "--check", tables, code=2).err
+        assert said in cli("check", "--only", "redelivery", "--compare", tables, code=2).err
 
 
 def test_tables_are_the_same_for_every_protocol(cli: Cli, tmp_path: Path) -> None:
-    told = cli("scenario", "b-a-b", "--protocol", "debezium", "--json").json
+    told = cli("check", "--only", "b-a-b", "--protocol", "debezium", "--json").json
     tables = tmp_path / "tables.json"
     tables.write_text(json.dumps(told["expected"]), encoding="utf-8")
-    cli("scenario", "b-a-b", "--check", str(tables))
+    cli("check", "--only", "b-a-b", "--compare", str(tables))
 
 
 def test_lines_hold_nothing_that_a_terminal_acts_on(cli: Cli, tmp_path: Path) -> None:
@@ -273,7 +276,7 @@ def test_what_was_sent_to_files_is_shown_and_verified(cli: Cli, tmp_path: Path, 
     case = scenario("redelivery", protocol=protocol)
     parameters = case.sink_uri.partition("?")[2]
     uri = f"jsonl://{tmp_path}?{parameters}"
-    cli("scenario", "redelivery", "--sink-uri", uri)
+    cli("check", "--only", "redelivery", "--send", uri)
     shown = cli("tail", tmp_path, "--protocol", protocol, "--from", "beginning").out
     assert len(shown.splitlines()) == len(case.messages)
     chosen = ("--from", "newest 30", "--table", "shop.*", "--op", "insert")
@@ -297,7 +300,7 @@ def sent_to(folder: Path) -> tuple[Scenario, list[str]]:
     """Send a scenario to files; return it with what ``tail`` and ``verify`` must be told of them."""
     case = scenario("redelivery", protocol="canal-json")
     uri = f"jsonl://{folder}?{case.sink_uri.partition('?')[2]}"
-    assert exit_code("scenario", "redelivery", "--sink-uri", uri) == 0
+    assert exit_code("check", "--only", "redelivery", "--send", uri) == 0
     return case, ["--sink-uri", uri]
 
 

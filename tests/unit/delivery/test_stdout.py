@@ -145,8 +145,8 @@ COMMANDS = (
     ("demo", "--rows", "3", "--json"),
     ("generate", "--schema", "bank", "--rows", "9"),
     ("generate", "--schema", "bank", "--rows", "9", "--json"),
-    ("scenario", "redelivery"),
-    ("scenario", "redelivery", "--json"),
+    ("check", "--only", "redelivery"),
+    ("check", "--only", "redelivery", "--json"),
 )
 
 
@@ -155,11 +155,12 @@ COMMANDS = (
 def test_only_messages_are_on_stdout(
     command: tuple[str, ...], protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(*command, "--sink-uri", f"stdout://?protocol={protocol}&framing=base64&topic=t") == 0
+    option = "--send" if command[0] == "check" else "--sink-uri"
+    assert exit_code(*command, option, f"stdout://?protocol={protocol}&framing=base64&topic=t") == 0
     shown = capsys.readouterr()
     messages = decoded("base64", shown.out.encode())
     assert shown.err
-    assert exit_code(*command, "--sink-uri", f"jsonl://{tmp_path}?protocol={protocol}&topic=t") == 0
+    assert exit_code(*command, option, f"jsonl://{tmp_path}?protocol={protocol}&topic=t") == 0
     lines = {path: path.read_text().splitlines() for path in tmp_path.rglob("*.jsonl")}
     assert sum(map(len, lines.values())) == len(messages) > 0
     for path, own in lines.items():
@@ -168,9 +169,9 @@ def test_only_messages_are_on_stdout(
 
 
 def test_results_return_to_stdout_in_the_next_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("scenario", "b-a-b", "--sink-uri", "-?protocol=canal-json") == 0
+    assert exit_code("check", "--only", "b-a-b", "--send", "-?protocol=canal-json") == 0
     capsys.readouterr()
-    assert exit_code("scenario", "b-a-b") == 0
+    assert exit_code("check", "--only", "b-a-b") == 0
     assert "b-a-b as canal-json" in capsys.readouterr().out
 
 

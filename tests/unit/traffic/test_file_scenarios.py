@@ -143,13 +143,6 @@ def test_a_seed_tells_the_tables_for_both_protocols(kind: FileScenarioKind) -> N
     assert (first.schema, first.expected, first.keys) == (second.schema, second.expected, second.keys)
 
 
-def test_the_page_names_every_scenario_with_its_incident() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1:4] for line in page.partition("## Scenarios of files")[2].splitlines() if "| `" in line]
-    told = {name.strip(" `"): (incident.strip(), belief.strip()) for name, incident, belief in rows}
-    assert told == {kind.name: (kind.incident.partition(":")[0], kind.breaks) for kind in file_scenarios()}
-
-
 def test_a_release_without_it_is_refused() -> None:
     with pytest.raises(ConfigError, match="the storage sink of next does not do what the scenario") as refused:
         file_scenario("index-before-data", release="next")

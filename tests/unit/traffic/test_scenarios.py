@@ -8,7 +8,6 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -401,16 +400,6 @@ def test_what_is_delivered_is_legal(name: str, protocol: str) -> None:
     case = made(name, protocol)
     found = verify(case.messages, case.config, schemas=case.schemas, partitions=case.partitions)
     assert [each.invariant for each in found] == BROKEN.get(name, [])
-
-
-def test_the_page_names_every_scenario_with_its_incident() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1:4] for line in page.splitlines() if line.startswith("| `")]
-    told = {name.strip(" `"): (incident.strip(), belief.strip()) for name, incident, belief in rows}
-    for kind in scenarios():
-        incident, belief = told[kind.name]
-        assert all(each.split("/")[-1] in kind.incident for each in incident.split(", "))
-        assert kind.breaks.startswith(belief)
 
 
 # -- the scenarios themselves -----------------------------------------------------------------------------------------
