@@ -300,22 +300,25 @@ class Run:
     def _diagnosed(self, failed: Failed) -> Diagnosis:
         example = failed.example
 
+        ends = time.monotonic() + self.shrink_seconds
+
         def is_wrong(messages: Sequence[Message]) -> bool:
+            if time.monotonic() >= ends:  # each answer may be a program's start
+                return False
             arrival = replace(example.arrival, messages=list(messages))
             right = arrival.consumer()
-
-            def is_other() -> bool:
-                tables = {name: dict(rows) for name, rows in right.tables.items()}
-                shown = shown_tables(tables, right.version, arrival.config.codec.protocol.value)
-                return self._judged(replace(example, arrival=arrival, tables=tables, shown=shown)) is not None
-
             try:
                 right.take_all(messages)
-                waits = is_other()  # what a consumer has that waits for watermarks
+                waits = right.pending
                 right.finish()
-                return waits and is_other()
             except TicdcEmitError:  # a statement that others need is among the later messages
                 return False
+            shown = shown_tables(right.tables, right.version, arrival.config.codec.protocol.value)
+            if self._judged(replace(example, arrival=arrival, tables=right.tables, shown=shown)) is None:
+                return False
+            # a consumer that waits for watermarks is right if it is so when they have come
+            rest = example.arrival.messages[len(messages) :]
+            return not (waits and rest) or is_wrong([*messages, rest[0]])
 
         if example.refusal is not None:
             return Diagnosis()

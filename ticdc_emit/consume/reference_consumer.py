@@ -81,6 +81,11 @@ class ReferenceConsumer:
         """
         return self._tables.rows()
 
+    @property
+    def pending(self) -> int:
+        """How many rows and statements wait for watermarks."""
+        return len(self._pending)
+
     def version(self, schema: str, table: str) -> TableInfo:
         """Return the version of one of :attr:`tables`."""
         return self._tables.version(schema, table)
