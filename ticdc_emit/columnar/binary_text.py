@@ -113,11 +113,8 @@ _PLACE_OF_TWO = np.uint16((_CHARACTERS - (0xC0 << 6) - 0x80) & 0xFFFF)
 _FEW_BYTES = 1_000
 """Up to this number, a few elements are quoted by themselves: the table of texts pays with many bytes."""
 
-_PRINTABLE, _CONTROLS_OF_TEXT = np.uint8(0x20), 1 / 16
-"""Data with more control characters than this share is no text."""
-_WORD = np.dtype(np.uint64)
+_PRINTABLE = 0x20
 _MANY = 256  # characters, from which it pays to look at distinct ones only
-_BLOCK = 8192  # bytes whose words stay in the cache
 
 _PRINTED = """
 61D 870-88E 898-89F 8B5 8C8-8D2 C3C C5D CDD CF3 ECE 170D 1715 171F 180F 1AC1-1ACE 1B4C 1B7D-1B7E 1DFA 20C0 2C2F 2C5F
@@ -144,27 +141,8 @@ def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
         return pa.array([each and each.translate(texts) for each in held], pa.string())
     has_characters = len(parts.data) and int(parts.data.max()) >= _TWO_BYTES
     places = _places(parts.offsets, parts.data) if has_characters else parts.data
-    if np.count_nonzero(parts.data < _PRINTABLE) > _CONTROLS_OF_TEXT * len(parts.data):
-        offsets, text = _overlaid(places, writer)
-        return from_bytes(offsets[parts.offsets], text, like=data)
     mapped = text_buffers(pc.call_function("array_take", [_table(writer), pa.array(places)], _IN_BOUNDS))
     return from_bytes(mapped.offsets[parts.offsets], mapped.data, like=data)
-
-
-def _overlaid(places: npt.NDArray[Any], writer: JsonWriter) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Return the texts at these places of the table one after the other, and where each begins. Of each a whole word is
-    written, and the next overwrites the rest: faster than gathering texts of unknown lengths.
-    """
-    lengths, words = _words(writer)
-    offsets = np.zeros(len(places) + 1, np.int32)
-    np.cumsum(lengths.take(places), out=offsets[1:], dtype=np.int32)
-    size = int(offsets[-1])
-    text = np.frombuffer(pa.allocate_buffer(size + _WORD.itemsize), np.uint8)  # Arrow's pool keeps what is freed
-    cells = np.ndarray(size + 1, _WORD, text, 0, 1)
-    for start in range(0, len(places), _BLOCK):
-        block = places[start : start + _BLOCK]
-        cells[offsets[start : start + len(block)].astype(np.intp)] = words[block]
-    return offsets, text[:size]
 
 
 def _places(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
@@ -237,14 +215,6 @@ def _table(writer: JsonWriter) -> pa.Array:
     digits = (b"%02x" % byte for byte in range(256))
     beginnings = (b"\\\\U00%02x" % plane for plane in range(17))
     return pa.array([*singles, b"", *characters, *as_they_are, *digits, *beginnings], pa.binary())
-
-
-@lru_cache(maxsize=4)
-def _words(writer: JsonWriter) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
-    parts = text_buffers(_table(writer))
-    cells = np.zeros((len(parts.lengths), _WORD.itemsize), np.uint8)
-    cells[np.arange(_WORD.itemsize) < parts.lengths[:, None]] = parts.data
-    return parts.lengths.astype(np.uint8), cells.view(_WORD).ravel()
 
 
 def _of_byte(byte: int) -> str:

@@ -40,9 +40,8 @@ class Precision(NamedTuple):
 
 PRECISIONS = {4: Precision(24, 6, 1e13), 8: Precision(53, 15, 1e15)}
 """By item size: of ``float32`` and ``float64``."""
-_COMMA, _POINT, _ZERO, _BLANK = b",.0 "
+_COMMA = 0x2C
 _EXPONENT = b"e"
-_SEARCHED_BYTES = 16_384  # more are sooner compared with each byte of what is searched
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21  # in JSON
 _FIXED_FROM, _GENERAL_BELOW = 1e-4, 1e6
 _GO_TIE = 2.0**-12  # the one float32 whose shortest digits are a tie that Go does not round to even
@@ -234,25 +233,13 @@ def printed_numbers(numbers: Numbers, like: pa.Array, before: bytes = b"") -> pa
     printed = memoryview(orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY))[1:-1]
     raw = b"".join((b",", printed, b","))
     if numbers.dtype.kind == "f":
-        raw = _without_zeros(raw)
+        raw = raw.replace(b".0,", b",")
     ends = (np.frombuffer(raw, np.uint8) == _COMMA).nonzero()[0].astype(np.int32)
     if len(before) == 1:
         return from_bytes(ends, raw if before == b"," else raw.replace(b",", before), like=like)
     ends -= np.arange(len(ends), dtype=np.int32)
     text = from_bytes(ends, raw.translate(None, b","), like=like)
     return enclosed(text, (before, b"")).view(pa.string()) if before else text
-
-
-def _without_zeros(raw: bytes) -> bytes:
-    if len(raw) < _SEARCHED_BYTES:
-        return raw.replace(b".0,", b",")
-    data = np.frombuffer(raw, np.uint8)
-    (points,) = ((data[:-2] == _POINT) & (data[1:-1] == _ZERO) & (data[2:] == _COMMA)).nonzero()
-    if not len(points):
-        return raw
-    marked = np.array(data)
-    marked[points] = marked[points + 1] = _BLANK
-    return bytes(marked).translate(None, b" ")
 
 
 def _positional(number: np.floating[Any]) -> str:

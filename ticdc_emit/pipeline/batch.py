@@ -26,11 +26,10 @@ from ticdc_emit.schema.model import schema_and_name
 class Batch(Protocol):
     """Row changes, wherever they are, and the DDL among them."""
 
-    def ddl_rows(self, database: str, *, names_tables: bool = False) -> Sequence[DdlStatement]:
+    def ddl_rows(self, database: str) -> Sequence[DdlStatement]:
         """Return the batch's DDL in an order that no partitioning changes; ``database``: of those that name none.
 
-        ``names_tables``: whether :meth:`tables` will be asked for, which may take the same job. Raises
-        :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value.
+        Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value.
         """
 
     def check(self, plan: Plan) -> None:
@@ -94,7 +93,7 @@ class EncodedBatch:
     table: tuple[str, str] | None
     chunks: Iterable[pa.RecordBatch]
 
-    def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
+    def ddl_rows(self, database: str) -> list[DdlStatement]:
         """Return none: rows of DDL are not encoded."""
         return []
 

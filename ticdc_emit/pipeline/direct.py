@@ -64,7 +64,7 @@ class ArrowBatch:
         self._ddl = tuple(ddl)
         self._limit = memory_limit
 
-    def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
+    def ddl_rows(self, database: str) -> list[DdlStatement]:
         """Return the DDL given and the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
         statements = list(ddl_statements(self._ddl, database))
         for part in self._parts:

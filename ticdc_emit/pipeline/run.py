@@ -175,8 +175,7 @@ class Changefeed:
         self, batch: Batch, batch_id: int, final: bool, until: int | None, watermark: bool, hooks: CommitHooks | None
     ) -> RunReport:
         started = time.monotonic()
-        registers = self._planner.of(self._state_of((), batch_id)).registers
-        statements = batch.ddl_rows(self._database, names_tables=registers)
+        statements = batch.ddl_rows(self._database)
         state = self._state_of(statements, batch_id, batch)
         planned = self._planner.of(state)
         batch.check(planned.outline)

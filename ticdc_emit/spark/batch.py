@@ -33,11 +33,11 @@ from ticdc_emit.pipeline.plan.ddl import DdlStatement
 from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.spark.frames import (
-    Prescan,
     RowLengths,
     are_short,
     balanced_reduce,
     change_columns,
+    collect_ddl,
     refuse_long_rows,
     table_names,
     variants_checked,
@@ -235,15 +235,10 @@ class SparkBatch:
         self._lengths = lengths or RowLengths()
         self._named: list[tuple[str, str]] | None = None
 
-    def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
-        """Collect rows with ``op = 'ddl'``, whose database is their ``schema``; the same job may find the tables."""
+    def ddl_rows(self, database: str) -> list[DdlStatement]:
+        """Collect rows with ``op = 'ddl'``, whose database is their ``schema``."""
         frames = [df for df in self._frames.values() if "query" in df.columns]
-        if not frames:
-            return []
-        named = self._generic() if names_tables else []
-        prescan = Prescan(frames, named=named)
-        self._named = prescan.tables() if named else None
-        return prescan.ddl(database)
+        return collect_ddl(frames, database) if frames else []
 
     def check(self, plan: Plan) -> None:
         """Check columns and their types; no Spark job. Names of tables in rows would need a pass over them."""
@@ -254,11 +249,9 @@ class SparkBatch:
         """Return the tables of the rows; for the generic form one small pass over two columns."""
         typed = [typed_table(df.columns, name, plan) for name, df in self._frames.items()]
         if self._named is None:
-            self._named = [(row[0], row[1]) for df in self._generic() for row in table_names(df).collect()]
+            generic = [df for df in self._frames.values() if is_generic(df.columns)]
+            self._named = [(row[0], row[1]) for df in generic for row in table_names(df).collect()]
         return sorted({*self._named, *(key for key in typed if key is not None)})
-
-    def _generic(self) -> list[DataFrame]:
-        return [df for df in self._frames.values() if is_generic(df.columns)]
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
         """Run both tasks in Spark; deliver from this process if the store is in it."""

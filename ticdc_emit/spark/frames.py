@@ -1,7 +1,7 @@
 """DataFrames of row changes as the columns that an encoding task reads, and what a batch finds out before its jobs.
 
 In: a **typed** DataFrame, of one table, or a **generic** one, of many (``changes.arrow_input``). Nothing here shuffles,
-collects or caches rows; only :class:`Prescan` is a small job, for DDL and the names of tables.
+collects or caches rows, but DDL and the names of tables.
 """
 
 from __future__ import annotations
@@ -10,10 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING, TypeVar
 
 from ticdc_emit.changes.arrow_input import DDL_OP, GENERIC_NAMES, check_columns, is_generic
 from ticdc_emit.changes.attributes import ATTRIBUTES
@@ -233,34 +230,15 @@ def _without_byte_limit(session: SparkSession) -> Iterator[None]:
         context.setLocalProperty(_BYTES, before)
 
 
-_DDL, _TABLE = "ddl", "table"
-_COLUMNS = {"kind": "string", "schema": "string", "table": "string", "commit_ts": "long", "query": "string"}
-
-
-class Prescan:
-    """The results of one job. ``frames``: those with DDL. ``named``: those whose tables are wanted."""
-
-    def __init__(self, frames: Sequence[DataFrame], *, named: Iterable[DataFrame] = ()) -> None:
-        parts = [_ddl_of(df) for df in frames]
-        parts += [_union_columns(table_names(df), kind=F.lit(_TABLE)) for df in named]
-        self._found = balanced_reduce(lambda one, other: one.union(other), parts).toArrow()
-
-    def ddl(self, database: str) -> list[DdlStatement]:
-        """Return the DDL in order; ``database``: for statements without one."""
-        statements: list[DdlStatement] = []
-        for row in self._rows_of(_DDL).to_pylist():
-            commit_ts, query = row["commit_ts"], row["query"]
-            if commit_ts is None or query is None:
-                raise null_in_ddl(row["table"] if commit_ts is None else "query", commit_ts, query)
-            statements.append((commit_ts, row["schema"] or database, query))
-        return sorted(statements)
-
-    def tables(self) -> list[tuple[str, str]]:
-        """Return the table names in rows."""
-        return [(row["schema"], row["table"]) for row in self._rows_of(_TABLE).to_pylist()]
-
-    def _rows_of(self, kind: str) -> pa.Table:
-        return self._found.filter(pc.equal(self._found.column("kind"), kind))
+def collect_ddl(frames: Sequence[DataFrame], database: str) -> list[DdlStatement]:
+    """Return the DDL of DataFrames in order, by one job; ``database``: for statements without one."""
+    statements: list[DdlStatement] = []
+    ddl = balanced_reduce(lambda one, other: one.union(other), list(map(_ddl_of, frames)))
+    for schema, commit_ts, query, time in ddl.collect():
+        if commit_ts is None or query is None:
+            raise null_in_ddl(time if commit_ts is None else "query", commit_ts, query)
+        statements.append((commit_ts, schema or database, query))
+    return sorted(statements)
 
 
 def table_names(df: DataFrame) -> DataFrame:
@@ -280,10 +258,4 @@ def _ddl_of(df: DataFrame) -> DataFrame:
     schema = F.col("schema") if "schema" in df.columns else F.lit(None)
     time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
     ddl = df.filter(F.lower("op") == F.lit(DDL_OP))
-    found = ddl.select(schema.alias("schema"), commit_ts_column(df).alias("commit_ts"), "query")
-    return _union_columns(found, kind=F.lit(_DDL), table=F.lit(time))
-
-
-def _union_columns(df: DataFrame, **others: Any) -> DataFrame:
-    held = {name: others.get(name, F.col(name) if name in df.columns else F.lit(None)) for name in _COLUMNS}
-    return df.select(*(column.cast(_COLUMNS[name]).alias(name) for name, column in held.items()))
+    return ddl.select(schema.cast("string"), commit_ts_column(df), F.col("query").cast("string"), F.lit(time))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -82,54 +82,40 @@ class TableDefinition:
     @cached_property
     def checksum(self) -> int:
         """What all versions with the same columns have in common, in whatever order."""
-        columns = sorted(self.columns or (), key=lambda column: column.name.encode())
-        return zlib.crc32(self._document(0, columns, whole=False))
+        return checksum_of(self._members())
 
     def content(self) -> bytes:
         """Return the bytes of the file."""
-        return self._document(_VERSION, self.columns, whole=True)
+        return _marshalled(self._members(), 0)
 
-    def _document(self, version: int, columns: Sequence[Column] | None, *, whole: bool) -> bytes:
-        members = [
-            (b"Table", quoted(self.table, GO_STD)),
-            (b"Schema", quoted(self.schema, GO_STD)),
-            (b"Version", b"%d" % version),
-        ]
-        if whole:
-            members += [
-                (b"TableVersion", b"%d" % self.version),
-                (b"Query", quoted(self.query, GO_STD)),
-                (b"Type", b"%d" % self.action),
-            ]
-        shown = None if columns is None or (whole and not columns) else [self._column(column) for column in columns]
-        members += [
-            (b"TableColumns", b"null" if shown is None else _listed(shown, 1)),
-            (b"TableColumnsTotal", b"%d" % len(columns or ())),
-        ]
-        return _object(members, 0)
+    def _members(self) -> dict[str, Any]:
+        return {
+            "Table": self.table,
+            "Schema": self.schema,
+            "Version": _VERSION,
+            "TableVersion": self.version,
+            "Query": self.query,
+            "Type": self.action,
+            "TableColumns": [self._column(column) for column in self.columns] if self.columns else None,
+            "TableColumnsTotal": len(self.columns or ()),
+        }
 
-    def _column(self, column: Column) -> bytes:
-        unsigned = b" UNSIGNED" if column.unsigned else b""
-        members = [(b"ColumnId", b'"%d"' % column.id)] if self.shows_ids else []
-        members += [
-            (b"ColumnName", quoted(column.name, GO_STD)),
-            (b"ColumnType", b'"%s%s"' % (type_name(column.type, column.charset).upper().encode(), unsigned)),
-        ]
-        if column.default is not None:
-            members.append((b"ColumnDefault", quoted(column.default, GO_STD)))
+    def _column(self, column: Column) -> dict[str, Any]:
+        unsigned = " UNSIGNED" if column.unsigned else ""
         has_none = column.type in _WITHOUT_PRECISION or column.type is MySQLType.UNSPECIFIED
         precision, scale = None if has_none else column.length, _scale(column)
-        if precision is not None:
-            members.append((b"ColumnPrecision", b'"%d"' % precision))
-        if scale is not None:
-            members.append((b"ColumnScale", b'"%d"' % scale))
-        if not column.nullable:
-            members.append((b"ColumnNullable", b'"false"'))
-        if column.is_primary_key:
-            members.append((b"ColumnIsPk", b'"true"'))
-        if self.shows_labels and column.elems:
-            members.append((b"ColumnElems", _listed([quoted(label, GO_STD) for label in column.elems], 3)))
-        return _object(members, 2)
+        members = {
+            "ColumnId": str(column.id) if self.shows_ids else None,
+            "ColumnName": column.name,
+            "ColumnType": f"{type_name(column.type, column.charset).upper()}{unsigned}",
+            "ColumnDefault": column.default,
+            "ColumnPrecision": None if precision is None else str(precision),
+            "ColumnScale": None if scale is None else str(scale),
+            "ColumnNullable": None if column.nullable else "false",
+            "ColumnIsPk": "true" if column.is_primary_key else None,
+            "ColumnElems": list(column.elems) if self.shows_labels and column.elems else None,
+        }
+        return {name: value for name, value in members.items() if value is not None}
 
 
 def checksum_of(document: Mapping[str, Any]) -> int:
@@ -170,10 +156,12 @@ def _column_of(members: Mapping[str, Any], number: int) -> Column:
 def _marshalled(value: Any, depth: int) -> bytes:
     """Return a value of JSON as Go prints it with an indent."""
     if isinstance(value, Mapping):
-        return _object([(name.encode(), _marshalled(each, depth + 1)) for name, each in value.items()], depth)
+        members = (b'"%s": %s' % (name.encode(), _marshalled(each, depth + 1)) for name, each in value.items())
+        return _enclosed(b"{", members, b"}", depth)
     if isinstance(value, list):
-        return _listed([_marshalled(each, depth + 1) for each in value], depth)
-    return quoted(value, GO_STD) if isinstance(value, str) else json.dumps(value).encode()
+        items = [_marshalled(each, depth + 1) for each in value]
+        return _enclosed(b"[", items, b"]", depth) if items else b"[]"
+    return quoted(value, GO_STD) if isinstance(value, str | bytes) else json.dumps(value).encode()
 
 
 def _scale(column: Column) -> int | None:
@@ -185,14 +173,6 @@ def _scale(column: Column) -> int | None:
     if kind in FLOAT_TYPES:
         return column.decimal if column.decimal not in (0, UNSPECIFIED_LENGTH) else None
     return None
-
-
-def _object(members: Iterable[tuple[bytes, bytes]], depth: int) -> bytes:
-    return _enclosed(b"{", [b'"%s": %s' % member for member in members], b"}", depth)
-
-
-def _listed(items: Sequence[bytes], depth: int) -> bytes:
-    return _enclosed(b"[", items, b"]", depth) if items else b"[]"
 
 
 def _enclosed(opening: bytes, items: Iterable[bytes], closing: bytes, depth: int) -> bytes:

@@ -71,30 +71,16 @@ class StructFields(NamedTuple):
     distinct: frozenset[str]
 
 
-@dataclass
-class FieldNames:
-    """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
-
-    _kind: pa.DataType | None = None
-    _names: tuple[str, ...] = ()
-    _distinct: frozenset[str] = frozenset()
-
-    def of(self, images: Iterable[tuple[str, pa.DataType]]) -> tuple[StructFields, ...]:
-        """Return the fields of those images, given with their types, that are structs."""
-        fields = []
-        for image, kind in images:
-            if pa.types.is_struct(kind):
-                if kind != self._kind:
-                    self._kind, self._names = kind, tuple(field.name for field in kind)
-                    self._distinct = frozenset(self._names)
-                fields.append(StructFields(image, self._names, self._distinct))
-        return tuple(fields)
+def struct_fields(images: Iterable[tuple[str, pa.DataType]]) -> tuple[StructFields, ...]:
+    """Return the fields of those images, given with their types, that are structs."""
+    structs = [(image, [field.name for field in kind]) for image, kind in images if pa.types.is_struct(kind)]
+    return tuple(StructFields(image, tuple(names), frozenset(names)) for image, names in structs)
 
 
 class Block:
-    """A batch in change form. ``names``: what is asked for images' fields; ``where``: for the errors of commit_ts."""
+    """A batch in change form. ``where``: for the errors of commit_ts."""
 
-    def __init__(self, batch: pa.RecordBatch, where: str, names: FieldNames | None = None) -> None:
+    def __init__(self, batch: pa.RecordBatch, where: str) -> None:
         self.commit_ts = commit_ts_array(batch, where)
         self.columns: dict[str, pa.Array] = dict(zip(batch.schema.names, batch.columns, strict=True))
         self.knows_places = POSITION in self.columns
@@ -102,9 +88,8 @@ class Block:
             self.columns[POSITION] = pa.array(np.arange(batch.num_rows))
         self.columns.setdefault("commit_ts", self.commit_ts)
         self.attributes = [name for name in _ATTRIBUTES if name in self.columns]
-        self.field_names = names or FieldNames()
         images = [(name, self.columns[name].type) for name in ("before", "after") if name in self.columns]
-        self.fields = self.field_names.of(images)  # of those that are structs
+        self.fields = struct_fields(images)  # of those that are structs
         self._images: dict[str, Mapping[str, pa.Array] | None] = {}
 
     @cached_property
@@ -164,16 +149,10 @@ class RowBatch:
     about: int | None = None
 
     @classmethod
-    def of(
-        cls,
-        batch: pa.RecordBatch,
-        tables: TablePlan | TableGroup,
-        order_keys: pa.Array | None = None,
-        names: FieldNames | None = None,
-    ) -> RowBatch:
-        """Return all rows of a batch; ``names`` and errors as those of :class:`Block`."""
+    def of(cls, batch: pa.RecordBatch, tables: TablePlan | TableGroup, order_keys: pa.Array | None = None) -> RowBatch:
+        """Return all rows of a batch; errors as those of :class:`Block`."""
         table = tables.first if isinstance(tables, TableGroup) else tables
-        return cls(Block(batch, table.full_name, names), 0, batch.num_rows, tables, order_keys)
+        return cls(Block(batch, table.full_name), 0, batch.num_rows, tables, order_keys)
 
     @cached_property
     def is_whole(self) -> bool:
@@ -215,7 +194,7 @@ class RowBatch:
         if isinstance(tables, TableGroup):
             tables = TableGroup(tables.tables, tables.codes[places])
         order_keys = None if self.order_keys is None else self.order_keys.take(index)
-        return RowBatch.of(self.batch.take(index), tables, order_keys, self.block.field_names)
+        return RowBatch.of(self.batch.take(index), tables, order_keys)
 
     def bounded(self) -> Iterator[RowBatch]:
         """Cut it into batches of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""

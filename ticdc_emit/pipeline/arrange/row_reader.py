@@ -38,13 +38,13 @@ from ticdc_emit.pipeline.arrange.row_batch import (
     BATCH_BYTES,
     BATCH_ROWS,
     POSITION,
-    FieldNames,
     RowBatch,
     StructFields,
     TableGroup,
     describe_row,
     encoder_of,
     first_error,
+    struct_fields,
 )
 from ticdc_emit.pipeline.plan.table_plans import TablePlan
 from ticdc_emit.schema.model import TableInfo
@@ -100,7 +100,7 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
                 column=name,
             )
     kinds = [(field.name, field.type) for field in batch.schema if field.name in IMAGES]
-    check_fields(FieldNames().of(kinds), table)
+    check_fields(struct_fields(kinds), table)
     structs = [image for image in images if pa.types.is_struct(image.type)]
     is_whole = not any(pa.types.is_map(image.type) for image in images)
     faults = []

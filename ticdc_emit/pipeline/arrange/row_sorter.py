@@ -31,7 +31,6 @@ from ticdc_emit.pipeline.arrange.row_batch import (
     BATCH_ROWS,
     POSITION,
     Block,
-    FieldNames,
     RowBatch,
     TableGroup,
     encoder_of,
@@ -72,7 +71,6 @@ class RowSorter:
         self._late, self._whole = late, whole
         self._late_until = None if late == "emit" else late_until
         self._where = "the changefeed" if table is None else ".".join(table)
-        self._field_names = FieldNames()
         self.late_rows = 0
         self.kept_back: Counter[str] = Counter()
         self.split_transactions: dict[str, set[bytes]] = {}
@@ -177,7 +175,7 @@ class RowSorter:
         if self._whole:
             stamps = np.asarray(part.column("commit_ts"))
             if (stamps[1:] > stamps[:-1]).all():  # so no update was split
-                return RowBatch.of(part, table, names=self._field_names)
+                return RowBatch.of(part, table)
         keys = order_keys(part, table, place, ranks(part, split_order))
         if SPLIT in part.schema.names and are_ranked_later(part, split_order):
             transactions = pc.binary_slice(keys.filter(part.column(SPLIT)), 0, TRANSACTION_BYTES).unique()
@@ -190,7 +188,7 @@ class RowSorter:
             part, keys = part.take(order), keys.take(order)
         if self._whole:
             ConflictCheck(self._plan.in_order).check(keys)
-        return RowBatch.of(part, table, keys, self._field_names)
+        return RowBatch.of(part, table, keys)
 
 
 def _rows_of_tables(form: pa.RecordBatch, tables: Iterable[TablePlaces]) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:

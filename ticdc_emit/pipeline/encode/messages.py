@@ -47,7 +47,7 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
     fault = None
     for rows in batches:
         if SPLIT in rows.block.columns and plan.transactions.split_checksums == "kept":
-            rows = RowBatch.of(rows.batch.drop_columns([SPLIT]), rows.tables, rows.order_keys, rows.block.field_names)
+            rows = RowBatch.of(rows.batch.drop_columns([SPLIT]), rows.tables, rows.order_keys)
         try:
             read.append((rows, read_changes(rows, plan.rendering, plan.build_ts)))
         except TicdcEmitError as error:

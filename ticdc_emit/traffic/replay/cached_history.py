@@ -255,7 +255,7 @@ class _CachedBatch(SparkBatch):
         self._packs = packs
         self._names = names
 
-    def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
+    def ddl_rows(self, database: str) -> list[DdlStatement]:
         return [each for each in self._history.ddl(database) if self._part.holds(each[0])]
 
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
