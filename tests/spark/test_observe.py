@@ -50,17 +50,17 @@ def test_bootstraps_claims_and_the_wall_clock_are_reported(spark: Any, tmp_path:
 def test_progress_joins_spark_s_figures_with_the_report(
     spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from ticdc_emit.spark.listener import BatchProgress, ProgressListener, log_progress
+    from ticdc_emit.spark.listener import ProgressListener, log_progress
 
     kind = "op string, commit_ts long, after struct<id:int>"
     for part in range(2):
         rows = [("c", tso(10 * part + n), (10 * part + n,)) for n in range(5 + part)]
         spark.createDataFrame(rows, kind).coalesce(1).write.parquet(f"{tmp_path}/in/part={part}")
-    seen: list[BatchProgress] = []
+    seen: list[tuple[Any, Any]] = []
 
-    def note(progress: BatchProgress) -> None:
-        log_progress(progress)
-        seen.append(progress)
+    def note(progress: Any, report: Any) -> None:
+        log_progress(progress, report)
+        seen.append((progress, report))
         raise RuntimeError("the listener's own trouble")
 
     sink = TicdcSink(f"jsonl://{tmp_path}/out?{URI}", "create table test.t (id int primary key)", watermark_interval=0)
@@ -84,10 +84,10 @@ def test_progress_joins_spark_s_figures_with_the_report(
     finally:
         spark.streams.removeListener(listener)
         spark.streams.removeListener(stranger)
-    assert [progress.report for progress in seen] == sink.reports
-    assert [progress.batch_id for progress in seen] == [0, 1]
-    assert sorted(progress.input_rows for progress in seen) == [5, 6]
-    assert [progress.report.rows for progress in seen] == [progress.input_rows for progress in seen]
-    assert all(progress.query == "orders" and progress.duration_ms["addBatch"] > 0 for progress in seen)
+    assert [report for _, report in seen] == sink.reports
+    assert [progress.batchId for progress, _ in seen] == [0, 1]
+    assert sorted(progress.numInputRows for progress, _ in seen) == [5, 6]
+    assert [report.rows for _, report in seen] == [progress.numInputRows for progress, _ in seen]
+    assert all(progress.name == "orders" and progress.durationMs["addBatch"] > 0 for progress, _ in seen)
     assert "orders: batch 0: 5 rows" in caplog.text
     assert "the callback of a progress listener failed" in caplog.text

@@ -13,17 +13,8 @@ from ticdc_emit.spark.session import local_session, register
 from ticdc_emit.spark.sink import TicdcSink, encode
 
 if TYPE_CHECKING:  # it imports pyspark, as nothing else here does
-    from ticdc_emit.spark.listener import BatchProgress, ProgressListener, log_progress
+    from ticdc_emit.spark.listener import ProgressListener, log_progress
 
-__all__ = [
-    "BatchProgress",
-    "ProgressListener",
-    "RunReport",
-    "TicdcSink",
-    "encode",
-    "local_session",
-    "log_progress",
-    "register",
-]
+__all__ = ["ProgressListener", "RunReport", "TicdcSink", "encode", "local_session", "log_progress", "register"]
 
 __getattr__, __dir__ = lazy(__name__)
