@@ -99,15 +99,8 @@ class Image:
         return text
 
     def rendered_all(self, columns: Sequence[Column], form: str, render: Render) -> list[pa.Array]:
-        """Return :meth:`rendered` of each column: of few rows, most of the cost is what is done for each."""
-        texts, rendered = [], self._rendered
-        for column in columns:
-            key = (column.name, form)
-            text = rendered.get(key)
-            if text is None:
-                text = rendered[key] = self._render(column, form, render)
-            texts.append(text)
-        return texts
+        """Return :meth:`rendered` of each column."""
+        return [self.rendered(column, form, render) for column in columns]
 
     def rendered_rows(self, columns: Sequence[Column], form: str, render: Render, lay: Elements) -> list[pa.Array]:
         """Return :meth:`rendered_all` of columns in rows, of few rows laid out together with those of other images."""

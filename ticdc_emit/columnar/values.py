@@ -95,13 +95,12 @@ def _accepted_json(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
     return text if how.verbatim_json else canonical_json(text, how.switches.json_doubles)
 
 
-def _accepted_string(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
-    return accept_binary(column, array) if column.is_binary else accept_text(column, array)
-
-
 _ACCEPTED: Mapping[MySQLType, Callable[[Column, pa.Array, Rendering], pa.Array]] = {
     **dict.fromkeys(INTEGER_TYPES, lambda column, array, how: accept_integer(column, array)),
-    **dict.fromkeys(STRING_TYPES, _accepted_string),
+    **dict.fromkeys(
+        STRING_TYPES,
+        lambda column, array, how: accept_binary(column, array) if column.is_binary else accept_text(column, array),
+    ),
     **dict.fromkeys(FLOAT_TYPES, lambda column, array, how: accept_float(column, array)),
     **dict.fromkeys(MOMENT_TYPES, lambda column, array, how: accept_datetime(column, array, how.zone)),
     **dict.fromkeys(DATE_TYPES, lambda column, array, how: accept_date(array)),

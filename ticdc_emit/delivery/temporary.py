@@ -69,17 +69,14 @@ def own_folder(path: str, *, creates: bool = False, refuses_others: bool = True)
         raise
     try:
         if refuses_others:
-            _refuse_others(os.fstat(folder), path)
+            status = os.fstat(folder)
+            if status.st_uid != os.geteuid():
+                raise _not_own(path, f"it belongs to the user {status.st_uid}, and this is the user {os.geteuid()}")
+            if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise _not_own(path, f"other users may use it (mode {stat.S_IMODE(status.st_mode):04o})")
         yield lambda name, mode: os.fdopen(os.open(name, _FLAGS[mode], 0o600, dir_fd=folder), mode)
     finally:
         os.close(folder)
-
-
-def _refuse_others(status: os.stat_result, path: str) -> None:
-    if status.st_uid != os.geteuid():
-        raise _not_own(path, f"it belongs to the user {status.st_uid}, and this is the user {os.geteuid()}")
-    if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise _not_own(path, f"other users may use it (mode {stat.S_IMODE(status.st_mode):04o})")
 
 
 def _not_own(path: str, why: str) -> TemporaryFileError:

@@ -76,7 +76,11 @@ def variants_checked(schema: StructType, versions: Iterable[TableInfo], where: s
     for image in (each for each in schema if each.name in _IMAGES):
         kind = image.dataType
         if isinstance(kind, T.StructType):
-            _refuse_variants((field.name for field in kind if _is_variant(field)), tables, where)
+            refused = {field.name for field in kind if _is_variant(field)}
+            for column in (column for table in tables for column in table if column.name in refused):
+                if column.type != MySQLType.JSON:
+                    cause, remedy = mismatch(column, "VARIANT"), cast_remedy(column)
+                    raise UnsupportedTypeError(cause, remedy=remedy, table=where, column=column.name)
             texts = (T.StructField(each.name, T.StringType()) if _is_variant(each) else each for each in kind)
             kind = T.StructType(list(texts))
         elif "variant" in kind.simpleString():
@@ -88,14 +92,6 @@ def variants_checked(schema: StructType, versions: Iterable[TableInfo], where: s
             )
         images.append(T.StructField(image.name, kind))
     return T.StructType(images)
-
-
-def _refuse_variants(names: Iterable[str], versions: Sequence[TableInfo], where: str) -> None:
-    for name in names:
-        for column in (column for table in versions for column in table):
-            if column.name == name and column.type != MySQLType.JSON:
-                cause = mismatch(column, "VARIANT")
-                raise UnsupportedTypeError(cause, remedy=cast_remedy(column), table=where, column=name)
 
 
 def balanced_reduce(join: Callable[[_Part, _Part], _Part], parts: Sequence[_Part]) -> _Part:

@@ -88,7 +88,6 @@ def test_a_file_ends_after_a_transaction_wherever_chunks_are_cut(
     monkeypatch.setattr("ticdc_emit.pipeline.direct._HELD_BYTES", 0)
     monkeypatch.setattr("ticdc_emit.pipeline.encode.chunks._BODY_BYTES", 400)
     monkeypatch.setattr("ticdc_emit.pipeline.deliver.merge._JOINED_ROWS", 1)
-    monkeypatch.setattr("ticdc_emit.pipeline.deliver.file_delivery._WHOLE_BYTES", 1)
     schema = ORDERS + " partition by hash (id) partitions 2" * partitioned
     rows = [row(number, after_s=number // 7 / 4) for number in range(300)]
     if partitioned:

@@ -12,11 +12,11 @@ import pytest
 from encode_large_messages import CANAL, SIMPLE, SIMPLE_AVRO, TABLE, encode, handling, insert, plan_of
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import MessageTooLargeError, MissingDependencyError
 from ticdc_emit.pipeline.deliver.bootstrap import Bootstrap
 from ticdc_emit.pipeline.deliver.control_events import ControlEncoder, Watermark
+from ticdc_emit.pipeline.plan.large_messages import compressed, compressor
 from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.decoder import decompress

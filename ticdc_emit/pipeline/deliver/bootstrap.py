@@ -244,7 +244,9 @@ class Bootstraps:
         return tuple((topic, partition) for partition in range(partitions if self.rules.to_all_partitions else 1))
 
     def _enter(self, key: int, active: _Active) -> None:
-        due_ms = self._due_at(active)
+        due_ms = self._passed_ms + self.rules.tick_ms
+        if active.rows < self.rules.message_count:  # under a longer interval before a restart, its tick may have passed
+            due_ms = max(self._tick_from(active.sent_ms + self.rules.interval_ms), due_ms)
         if due_ms != active.due_ms:
             active.due_ms = due_ms
             heappush(self._agenda, (due_ms, _SEND, active.number, key))
@@ -255,12 +257,6 @@ class Bootstraps:
             del self._active[key]
         else:  # rows have come since
             heappush(self._agenda, (until_ms, _FORGET, active.number, key))
-
-    def _due_at(self, active: _Active) -> int:
-        if active.rows >= self.rules.message_count:
-            return self._passed_ms + self.rules.tick_ms
-        # Under a longer interval before a restart, the tick may have passed.
-        return max(self._tick_from(active.sent_ms + self.rules.interval_ms), self._passed_ms + self.rules.tick_ms)
 
     def _forgotten_at(self, active: _Active) -> int:
         """The GC tick that forgets the table, if no further row comes: idle for strictly longer than ``idle_ms``."""

@@ -37,7 +37,6 @@ logger = logging.getLogger(__name__)
 
 _Stamps = npt.NDArray[np.uint64]
 _QUARTER_MS = 15 * 60 * 1000
-_WHOLE_BYTES = 64 * 1024  # of a chunk's rows: smaller pieces are joined, as each costs as much as its copy
 
 
 class DiscardedRowsWarning(TicdcEmitWarning):
@@ -101,17 +100,6 @@ class _Rows:
         return ids
 
 
-def _in_order(merged: MergedRows) -> list[_Rows]:
-    """Return the rows as arrays in order: where the chunks have them, unless they change places or chunks are small."""
-    if merged.order is not None or merged.nbytes < len(merged.parts) * _WHOLE_BYTES:
-        return [_Rows.of(merged.column("value"), merged.column("key"), merged.stamps)]
-    rows, end = [], 0
-    for part in merged.parts:
-        start, end = end, end + part.num_rows
-        rows.append(_Rows.of(part.column("value"), part.column("key"), merged.stamps[start:end]))
-    return rows
-
-
 class _TableFiles:
     def __init__(self, sink: StorageSink, tables: list[TablePlan]) -> None:
         self._sink = sink
@@ -137,18 +125,13 @@ class _TableFiles:
                 now=_moment(self._start_ts),
                 dates_return=True,  # batches overlap by allowed_lateness, and may run again
             )
-        due, first, size = [*zip(merged.places.tolist(), merged.due, strict=True)], 0, 0
-        for rows in _in_order(merged):
-            start, size = 0, size + len(text_buffers(rows.values).data)
-            while due and due[0][0] < first + len(rows):
-                place, message = due.pop(0)
-                self._write(rows.slice(start, place - first))
-                start = place - first
-                self._write_control(message)
-            self._write(rows.slice(start, len(rows)))
-            first += len(rows)
-        for _, message in due:
+        rows, start = _Rows.of(merged.column("value"), merged.column("key"), merged.stamps), 0
+        size = len(text_buffers(rows.values).data)
+        for place, message in zip(merged.places.tolist(), merged.due, strict=True):
+            self._write(rows.slice(start, place))
+            start = place
             self._write_control(message)
+        self._write(rows.slice(start, len(rows)))
         self.count = self.count.plus(PartitionCount(merged.num_rows + len(merged.due), size))
 
     def end(self) -> None:

@@ -9,10 +9,8 @@ Messages beyond the bound are shuffled, as are those of small chunks.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -503,24 +501,13 @@ def map_file(path: str) -> pa.Buffer:
     """Return the content of a file, open only while it is mapped; ``TemporaryFileError`` if it is gone."""
     try:
         with pa.memory_map(path) as file:
-            return populate(file.read_buffer())
+            return file.read_buffer()
     except OSError as error:
         raise TemporaryFileError(
             f"cannot read a temporary file: {error.strerror or error}",
             remedy="Run the batch again, and keep other programs from removing files of that folder",
             folder=str(Path(path).parent),
         ) from error
-
-
-_MADV_POPULATE_READ = 22  # Linux's mman.h, since 5.14
-
-
-def populate(content: pa.Buffer) -> pa.Buffer:
-    """Return a mapped file whose pages are there: all at once they cost a tenth. Where a system cannot: as it is."""
-    madvise = getattr(ctypes.CDLL(None), "madvise", None) if sys.platform == "linux" else None
-    if madvise is not None:
-        madvise(ctypes.c_void_p(content.address), ctypes.c_size_t(content.size), _MADV_POPULATE_READ)
-    return content
 
 
 def map_and_remove(path: str) -> pa.Buffer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 
@@ -65,17 +66,15 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
         topics, codes = targets_of(groups, rows.tables, rows.length)
         encoded = [plan.large.encode(changes, small.encoded(changes)) for changes in groups]
         if plan.router.by_table:
-            encoded = [_with_partition_ids(changes, each) for changes, each in zip(groups, encoded, strict=True)]
+            encoded = [
+                replace(each, keys=integer_text(changes.physical_table_ids).cast(pa.binary()))
+                if PHYSICAL_TABLE_ID in changes.attributes
+                else each
+                for changes, each in zip(groups, encoded, strict=True)
+            ]
         yield EncodedRows(topics, codes, rows.order_keys, _in_order(groups, encoded, rows.length))
     if fault is not None:
         raise fault
-
-
-def _with_partition_ids(changes: Changes, encoded: Encoded) -> Encoded:
-    if PHYSICAL_TABLE_ID not in changes.attributes:
-        return encoded
-    keys = integer_text(changes.physical_table_ids).cast(pa.binary())
-    return Encoded(encoded.values, keys, encoded.claims, encoded.ends)
 
 
 def _in_order(groups: Sequence[Changes], encoded: Sequence[Encoded], rows: int) -> Encoded:

@@ -2,7 +2,7 @@
 
 Objects are not stored here: they go out beside the messages, as ``Encoded.claims``. Rule sources: semantics 2.0.7,
 2.0.8, 4.9; ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_row_event_encoder.go``,
-``pkg/sink/codec/simple/encoder.go``, ``pkg/sink/kafka/claimcheck/claim_check.go``.
+``pkg/sink/codec/simple/encoder.go``, ``pkg/sink/kafka/claimcheck/claim_check.go``, ``pkg/compression/compress.go``.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import pyarrow as pa
 
 from ticdc_emit.changes.codec import Codec, ControlMessage, Packing, PackingCodec, ReducibleRows, one_row_messages
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Changes, Encoded, RowEncoder
-from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
 from ticdc_emit.config.uri import StorageUri
 from ticdc_emit.delivery.claims import Claim
-from ticdc_emit.errors import MessageTooLargeError, RowError
+from ticdc_emit.errors import ConfigError, MessageTooLargeError, RowError, importing
 
+_FASTEST = 0  # the level of TiCDC's lz4
 _OWN_LIMIT, _TOPICS_LIMIT = "max-message-bytes in the sink URI", "the topic's max.message.bytes"
 
 
@@ -251,3 +251,29 @@ def _key_and_value(key: bytes | None, value: bytes) -> bytes:
     """Return an object's JSON as Go's ``encoding/json`` writes it: bytes in base64, no key as null."""
     shown = b"null" if key is None else b'"' + base64.b64encode(key) + b'"'
     return b'{"key":%s,"value":"%s"}' % (shown, base64.b64encode(value))
+
+
+def compressor(name: str) -> Callable[[bytes], bytes]:
+    """Return what compresses one message: ``snappy`` in the raw block format, ``lz4`` in frames with a checksum.
+
+    Raises :class:`ConfigError`, :class:`MissingDependencyError`.
+    """
+    if name == "none":
+        return bytes
+    with importing(f"the compression {name} needs cramjam", extra="compression"):
+        import cramjam
+    if name == "snappy":
+        return lambda message: bytes(cramjam.snappy.compress_raw(message))
+    if name == "lz4":
+        return lambda message: bytes(cramjam.lz4.compress(message, level=_FASTEST))
+    raise ConfigError(
+        f"the compression {name!r} is not known",
+        remedy="Use none, snappy or lz4",
+        option="large-message-handle-compression",
+    )
+
+
+def compressed(messages: pa.Array, compress: Callable[[bytes], bytes]) -> pa.Array:
+    """Return each message compressed, ``binary``; null stays null."""
+    packed = (None if message is None else compress(message) for message in messages.to_pylist())
+    return pa.array(list(packed), pa.binary())
