@@ -251,11 +251,7 @@ def sort_together(
             return [], list(tables)
     numbers = np.array([plan.places[each.table.schema, each.table.name] for each in tables], np.uint32)[codes]
     keys = order_keys_of(batch, info, numbers, ranks(batch, plan.transactions.split_order))
-    by_shape: dict[object, list[int]] = {}
-    for member, (each, by_itself) in enumerate(zip(tables, alone, strict=True)):
-        shape = member if by_itself else (each.table.encoding_shape, each.table.spreading)
-        by_shape.setdefault(shape, []).append(member)
-    families = list(by_shape.values())
+    families = _table_groups([each.table for each in tables], alone)
     family_of = np.empty(len(tables), np.int64)
     for number, members in enumerate(families):
         family_of[members] = number
@@ -275,6 +271,13 @@ def sort_together(
             about = None if size > BATCH_BYTES else size * length // form.num_rows
             groups.append(RowBatch(block, start, length, who, keys.slice(start, length), about))
     return groups, [each for each, by_itself in zip(tables, alone, strict=True) if by_itself]
+
+
+def _table_groups(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> list[list[int]]:
+    families: dict[object, list[int]] = {}
+    for place, (table, by_itself) in enumerate(zip(tables, alone, strict=True)):
+        families.setdefault(place if by_itself else (table.encoding_shape, table.spreading), []).append(place)
+    return list(families.values())
 
 
 def _order(
