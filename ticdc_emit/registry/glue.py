@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
 
 from ticdc_emit.config.codec import GlueSchemaRegistry
 from ticdc_emit.config.secrets import AWS_LOGGERS, hide, hide_in_logs, hides_arguments, printable
@@ -73,14 +72,16 @@ class GlueRegistry:
                 SchemaDefinition=schema,
             )
             status = answer.get("SchemaVersionStatus")
-        version_id = answer.get("SchemaVersionId")
-        if not _is_uuid(version_id):
+        version_id = str(answer.get("SchemaVersionId"))
+        try:
+            registered = glue_schema(version_id)
+        except ValueError:
             raise RegistryError(
                 "AWS Glue answered without the id of a schema version", remedy="Run the batch again", subject=subject
-            )
+            ) from None
         self._await_check(subject, version_id, status)
         logger.info("registered a schema under %s in the Glue registry %s: %s", subject, self._name, version_id)
-        return glue_schema(version_id)
+        return registered
 
     def close(self) -> None:
         """Close the connections."""
@@ -195,11 +196,3 @@ def _client(config: GlueSchemaRegistry, timeout_s: float, attempts: int) -> Any:
         raise ConfigError(
             f"the AWS Glue registry cannot be used: {error}", remedy="Check the region", option="region"
         ) from None
-
-
-def _is_uuid(text: object) -> bool:
-    try:
-        UUID(str(text))
-    except ValueError:
-        return False
-    return True

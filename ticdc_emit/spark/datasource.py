@@ -100,7 +100,10 @@ class SourceOptions:
             if lowered.startswith(_LIBRDKAFKA):
                 librdkafka[lowered[len(_LIBRDKAFKA) :]] = text
             elif lowered not in _OF_SPARK:
-                name = _option_name(given)
+                if lowered not in _BY_LOWER:
+                    known = f"{did_you_mean(given, _KNOWN)}Known are {', '.join(_KNOWN)} and {_LIBRDKAFKA}*"
+                    raise ConfigError(f"the option {given!r} is unknown", remedy=known, option=given)
+                name = _BY_LOWER[lowered]
                 values[name] = _parse_option(name, text)
         if "sinkUri" not in values:
             raise ConfigError("the sink has no sinkUri", remedy="Give option('sinkUri', ...)", option="sinkUri")
@@ -163,17 +166,6 @@ class SourceOptions:
                 remedy="Name a file with CREATE TABLE statements that the driver can read",
                 option="schemaPath",
             ) from None
-
-
-def _option_name(given: str) -> str:
-    try:
-        return _BY_LOWER[given.lower()]
-    except KeyError:
-        raise ConfigError(
-            f"the option {given!r} is unknown",
-            remedy=f"{did_you_mean(given, _KNOWN)}Known are {', '.join(_KNOWN)} and {_LIBRDKAFKA}*",
-            option=given,
-        ) from None
 
 
 def _run_options(values: Mapping[str, Any]) -> RunOptions:

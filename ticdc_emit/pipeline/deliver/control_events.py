@@ -372,7 +372,7 @@ def _context(event: Event) -> dict[str, object] | None:
 CountsBody: TypeAlias = bytes
 """Counts as one Arrow IPC body (``pipeline.encode.chunks.to_ipc``)."""
 
-_DEFAULT_INTERVAL_MS = 1_000
+_DEFAULT_INTERVAL_MS = 1_000  # a watermark per second, as TiCDC; further apart for more than so many
 _DEFAULT_TICKS = 100_000
 
 
@@ -423,8 +423,10 @@ class ControlRules:
         counted = counted_rows(from_ipc(counts), plan) if counts else []
         if counted and schedule.watermark is None:
             schedule = replace(schedule, begin=min(rows.first_ts for rows in counted))
-        if self.default_ticks:
-            schedule = with_default_ticks(schedule, counted)
+        if self.default_ticks and counted:
+            stamps = [physical_ms(rows.first_ts) for rows in counted]
+            seconds = -(-(max(stamps) - min(stamps)) // (_DEFAULT_INTERVAL_MS * _DEFAULT_TICKS))
+            schedule = replace(schedule, interval_ms=_DEFAULT_INTERVAL_MS * max(seconds, 1))
         if not self.bootstrap_rules.enabled:
             return schedule, None
         bootstraps = self.bootstraps(plan)
@@ -439,15 +441,6 @@ class ControlRules:
         bootstraps = self.bootstraps(plan)
         due = tuple((after, bootstrap) for bootstrap in bootstraps.advance(moment))
         return replace(schedule, bootstraps=due), bootstraps.state()
-
-
-def with_default_ticks(schedule: ControlSchedule, counted: Sequence[CountedRows]) -> ControlSchedule:
-    """Return the schedule with a watermark per second, as TiCDC; further apart for more than 100,000."""
-    if not counted:
-        return schedule
-    stamps = [physical_ms(rows.first_ts) for rows in counted]
-    seconds = -(-(max(stamps) - min(stamps)) // (_DEFAULT_INTERVAL_MS * _DEFAULT_TICKS))
-    return replace(schedule, interval_ms=_DEFAULT_INTERVAL_MS * max(seconds, 1))
 
 
 def _with_bootstraps(

@@ -153,11 +153,6 @@ def result_batch(results: Mapping[Target, TaskResult]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=RESULT_SCHEMA)
 
 
-def error_result(error: TicdcEmitError) -> pa.RecordBatch:
-    """Return an error that is to be raised on the driver, with its own type: trying again would not help."""
-    return pa.RecordBatch.from_pylist([{"error": error_as_json(error), "messages": 0}], schema=RESULT_SCHEMA)
-
-
 def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, TaskResult]:
     """Return what tasks reported; raise the error of one, with ``messages_sent`` where another task has sent some."""
     if not isinstance(table, pa.Table):
@@ -267,7 +262,8 @@ class DeliverTask:
             except TicdcEmitError as error:
                 if self.sink is None and not self.check_only:
                     raise
-                yield error_result(error)
+                # raised on the driver, with its own type: trying again would not help
+                yield pa.RecordBatch.from_pylist([{"error": error_as_json(error), "messages": 0}], schema=RESULT_SCHEMA)
                 return
             if self.sink is None and not self.check_only:
                 _, rows, _ = self._placed(store, merges)
