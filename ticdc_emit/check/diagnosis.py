@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ticdc_emit.check.naive import NAIVE, Arrival, Naive, NaiveTexts, tables_of
+from ticdc_emit.check.naive import NAIVE, RIGHT, Naive, tables_of
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import commit_of
 from ticdc_emit.delivery.base import Message
@@ -21,6 +21,7 @@ from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.protocols.events import FAULTS, DdlEvent, Event, RowEvent, WatermarkEvent, kind_of, table_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import FSP_TYPES, INTEGER_TYPES, TEMPORAL_TYPES, MySQLType, integer_range
+from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.traffic.scenarios.comparison import GivenTables, rows_by_table, shown_key
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -57,7 +58,9 @@ class Diagnosis:
         return {"guilty": place, "number": self.number, **facts}
 
 
-def diagnose(arrival: Arrival, is_wrong: _IsWrong, tables: GivenTables | None, *, canonical: bool = False) -> Diagnosis:
+def diagnose(
+    arrival: Delivery, is_wrong: _IsWrong, tables: GivenTables | None, *, canonical: bool = False
+) -> Diagnosis:
     """Return why a consumer fails an example.
 
     ``is_wrong``: runs the consumer on the first messages, and returns whether its tables are not those of the reference
@@ -82,8 +85,8 @@ def _first_wrong(messages: Sequence[Message], is_wrong: _IsWrong) -> int:
     return first
 
 
-def _beliefs(arrival: Arrival, tables: Mapping[Any, Any], canonical: bool) -> tuple[str, ...]:
-    kinds, of_base = (NaiveTexts, Naive, *NAIVE), {Naive} if arrival.config.codec.sends_ddl else set[Any]()
+def _beliefs(arrival: Delivery, tables: Mapping[Any, Any], canonical: bool) -> tuple[str, ...]:
+    kinds, of_base = (RIGHT, Naive, *NAIVE), {Naive} if arrival.config.codec.sends_ddl else set[Any]()
     # the consumer may put events in order, and be wrong in another thing
     found = [[tables_of(kind, arrival, canonical=canonical, in_order=last) for kind in kinds] for last in (False, True)]
     for nulls in (True, False):  # where it lacks a column, tables of SQL have NULL
@@ -105,7 +108,7 @@ def _comparable(tables: Mapping[Any, Any] | None, nulls: bool) -> Any:
     }
 
 
-def _special(arrival: Arrival, number: int) -> tuple[str, ...]:
+def _special(arrival: Delivery, number: int) -> tuple[str, ...]:
     """Return what is true for a message and for none before it, or else for few of those."""
     past, known = _Past(arrival), Counter[str]()
     for message in arrival.messages[: number - 1]:
@@ -119,7 +122,7 @@ def _special(arrival: Arrival, number: int) -> tuple[str, ...]:
 class _Past:
     """What came before a message, to tell what is unusual about it."""
 
-    def __init__(self, arrival: Arrival) -> None:
+    def __init__(self, arrival: Delivery) -> None:
         self._reader, self._zone = reader_for(arrival.config, schemas=arrival.schemas), arrival.config.time_zone
         catalog = arrival.history.catalog(config=arrival.config, at_end=True)
         self._infos = {(info.schema, info.name): info for info in catalog.tables()}

@@ -9,13 +9,12 @@ entry of :data:`NAIVE`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from decimal import Context, Decimal
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.consume.readers import reader_for
-from ticdc_emit.consume.reference_consumer import ReferenceConsumer, commit_of
+from ticdc_emit.consume.reference_consumer import commit_of
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.protocols.canonical_text import in_zone
@@ -24,28 +23,12 @@ from ticdc_emit.protocols.events import FAULTS, BootstrapEvent, DdlEvent, Decode
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.sql.types import FSP_TYPES, NUMBER_TYPES, MySQLType
+from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.traffic.expected_tables import as_shown
-from ticdc_emit.traffic.history import History
 
-__all__ = ["NAIVE", "Arrival", "Naive", "NaiveTexts", "Rows", "tables_of"]
+__all__ = ["NAIVE", "RIGHT", "AnyNaive", "Naive", "Rows", "tables_of"]
 
 Rows: TypeAlias = "dict[tuple[str, str], list[Row]]"
-
-
-class Arrival(Protocol):
-    """Messages as they arrive, such as a ``Delivery`` or a ``Scenario``."""
-
-    @property
-    def config(self) -> ChangefeedConfig: ...
-    @property
-    def history(self) -> History: ...
-    @property
-    def messages(self) -> Sequence[Message]: ...
-    @property
-    def partitions(self) -> Mapping[str, int]: ...
-    @property
-    def schemas(self) -> Mapping[int | str, str]: ...
-    def consumer(self) -> ReferenceConsumer: ...
 
 
 class Naive:
@@ -55,7 +38,7 @@ class Naive:
 
     belief: ClassVar[str] = "applies a statement at once, though rows from before it come later"
 
-    def __init__(self, arrival: Arrival) -> None:
+    def __init__(self, arrival: Delivery) -> None:
         self.config = arrival.config
         self.reader = reader_for(arrival.config, schemas=arrival.schemas)
         self.catalog = arrival.history.catalog(config=arrival.config)
@@ -154,23 +137,20 @@ def _applies(belief: str, **methods: Any) -> type[Naive]:
     return type("Naive", (Naive,), {"belief": belief, **methods})
 
 
-class NaiveTexts:
-    """Has every row, and makes ``change`` of the values of ``types``. This one is right."""
+class NaiveTexts(NamedTuple):
+    """Has every row, and makes ``change`` of the values of ``types``, of NULL only with ``nulls``."""
 
-    belief: ClassVar[str] = "is right"
-    types: ClassVar[Collection[MySQLType]] = ()
-
-    @staticmethod
-    def change(text: str | None, column: Column, zone: str) -> str | None:
-        return text
+    belief: str
+    change: Callable[[Any, Column, str], str | None]
+    types: Collection[MySQLType]
+    nulls: bool = False
 
 
-def _reads(belief: str, change: Any, *types: MySQLType, nulls: bool = False) -> type[NaiveTexts]:
-    def changed(text: str | None, column: Column, zone: str) -> str | None:
-        return change(text, column, zone) if text is not None or nulls else None
+def _reads(belief: str, change: Any, *types: MySQLType, nulls: bool = False) -> NaiveTexts:
+    return NaiveTexts(belief, change, types or tuple(MySQLType), nulls)
 
-    members = {"belief": belief, "types": types or tuple(MySQLType), "change": staticmethod(changed)}
-    return type("NaiveTexts", (NaiveTexts,), members)
+
+RIGHT = NaiveTexts("is right", lambda text, *_: text, ())
 
 
 def _with_fraction(text: str, digits: int) -> str:
@@ -182,7 +162,9 @@ _DIGITS = Context(prec=100)  # a DECIMAL has at most 65
 _TINY, _BIGINT, _DECIMAL = MySQLType.TINY, MySQLType.LONGLONG, MySQLType.NEWDECIMAL
 _DATE, _TIMESTAMP = MySQLType.DATE, MySQLType.TIMESTAMP
 
-NAIVE: tuple[type[Naive] | type[NaiveTexts], ...] = (
+AnyNaive: TypeAlias = "type[Naive] | NaiveTexts"
+
+NAIVE: tuple[AnyNaive, ...] = (
     _applies("skips messages without a value, as the deletes of Avro are",
              events=lambda self, message: [] if message.value is None else Naive.events(self, message)),
     _applies("does not apply DELETE", wants=lambda self, event: event.op != "delete"),
@@ -253,23 +235,21 @@ NAIVE: tuple[type[Naive] | type[NaiveTexts], ...] = (
 """All of them. Where two have the same tables, the one that is wrong less often comes first."""
 
 
-def tables_of(
-    kind: type[Naive] | type[NaiveTexts], arrival: Arrival, *, canonical: bool = True, in_order: bool = False
-) -> Rows | None:
+def tables_of(kind: AnyNaive, arrival: Delivery, *, canonical: bool = True, in_order: bool = False) -> Rows | None:
     """Return the tables of a naive consumer; ``None`` where it ends with an error. Values are canonical text; ENUM, SET
     and binary ones are as messages show them unless ``canonical``. ``in_order``: it takes events by commit_ts.
     """
     try:
-        if issubclass(kind, Naive):
-            naive = kind(arrival)
-            events = [event for message in arrival.messages for event in naive.events(message)]
-            for event in sorted(events, key=_place) if in_order else events:
-                naive.take(event)
-            return _changed(naive.rows, NaiveTexts, arrival, canonical)
-        consumer = arrival.consumer()
-        consumer.take_all(arrival.messages)
-        consumer.finish()
-        return _changed({name: [*of.values()] for name, of in consumer.tables.items()}, kind, arrival, canonical)
+        if isinstance(kind, NaiveTexts):
+            consumer = arrival.consumer()
+            consumer.take_all(arrival.messages)
+            consumer.finish()
+            return _changed({name: [*of.values()] for name, of in consumer.tables.items()}, kind, arrival, canonical)
+        naive = kind(arrival)
+        events = [event for message in arrival.messages for event in naive.events(message)]
+        for event in sorted(events, key=_place) if in_order else events:
+            naive.take(event)
+        return _changed(naive.rows, RIGHT, arrival, canonical)
     except (TicdcEmitError, *FAULTS):
         return None
 
@@ -278,15 +258,18 @@ def _place(event: Event) -> tuple[int, int]:
     return commit_of(event) or 0, (RowEvent, DdlEvent, WatermarkEvent, BootstrapEvent).index(type(event))
 
 
-def _changed(tables: Rows, kind: type[NaiveTexts], arrival: Arrival, canonical: bool) -> Rows:
+def _changed(tables: Rows, kind: NaiveTexts, arrival: Delivery, canonical: bool) -> Rows:
     catalog, zone = arrival.history.catalog(config=arrival.config, at_end=True), arrival.config.time_zone
-    spec = None if canonical else arrival.config.codec.protocol.spec
+    spec = arrival.config.codec.protocol.spec
     columns = {(info.schema, info.name, each.name): each for info in catalog.tables() for each in info.row_columns}
 
     def value(column: Column | None, text: str | None) -> str | None:
-        if column is not None and text is not None and spec is not None:
+        if column is None:
+            return text
+        if text is not None and not canonical:
             text = (as_shown(column, spec) or str)(text)
-        return kind.change(text, column, zone) if column is not None and column.type in kind.types else text
+        has_change = column.type in kind.types and (text is not None or kind.nulls)
+        return kind.change(text, column, zone) if has_change else text
 
     return {
         name: [{column: value(columns.get((*name, column)), text) for column, text in row.items()} for row in rows]

@@ -11,10 +11,10 @@ import pytest
 
 from ticdc_emit import History, scenario
 from ticdc_emit.check.diagnosis import Diagnosis, diagnose
-from ticdc_emit.check.naive import NAIVE, Naive, NaiveTexts, Rows, tables_of
+from ticdc_emit.check.examples import feed_of_examples
+from ticdc_emit.check.naive import NAIVE, RIGHT, AnyNaive, Rows, tables_of
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.strategies.deliveries import Delivery
-from ticdc_emit.check.examples import feed_of_examples
 
 ZONE = "Asia/Shanghai"
 ROWS = "insert into t values (1, 'a'), (2, 'b');"
@@ -114,13 +114,13 @@ def content(tables: Rows | None) -> Any:
     return tables and {name: sorted(str(sorted(row.items())) for row in rows) for name, rows in tables.items()}
 
 
-def differs(kind: type[Naive] | type[NaiveTexts], arrival: Any, messages: Sequence[Message]) -> bool:
+def differs(kind: AnyNaive, arrival: Any, messages: Sequence[Message]) -> bool:
     part = replace(arrival, messages=list(messages))
-    return content(tables_of(kind, part)) != content(tables_of(NaiveTexts, part))
+    return content(tables_of(kind, part)) != content(tables_of(RIGHT, part))
 
 
 @pytest.mark.parametrize("kind", NAIVE, ids=lambda kind: kind.belief)
-def test_a_consumer_is_told_what_it_believes(kind: type[Naive] | type[NaiveTexts]) -> None:
+def test_a_consumer_is_told_what_it_believes(kind: AnyNaive) -> None:
     (case,) = (case for begin, case in CAUGHT.items() if kind.belief.startswith(begin))
     arrival = arrival_of(case)
     tables = tables_of(kind, arrival)
@@ -199,7 +199,7 @@ def test_labels_are_compared_as_messages_show_them() -> None:
 
 def test_nothing_is_told_of_right_tables_and_of_none() -> None:
     arrival = delivered(ROWS)
-    assert diagnose(arrival, bool, tables_of(NaiveTexts, arrival)).beliefs == ()
+    assert diagnose(arrival, bool, tables_of(RIGHT, arrival)).beliefs == ()
     assert diagnose(arrival, lambda _: True, None) == Diagnosis()
 
 

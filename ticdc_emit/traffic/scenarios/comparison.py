@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -111,53 +111,37 @@ def differences(
 
 
 def _rows(table: str, key: tuple[str, ...], wanted: list[Row], rows: list[GivenRow]) -> list[Difference]:
-    if not key:
-        return _whole_rows(table, wanted, rows)
-    diffs: list[Difference] = []
-    need_by_key = {tuple(row[name] for name in key): row for row in wanted}
-    seen: set[tuple[str | None, ...]] = set()
-    for row in rows:
-        texts = tuple(row.get(name) for name in key)
-        if texts in seen or texts not in need_by_key:
-            diffs.append(Difference(table, texts, "extra"))
-        else:
-            diffs += _columns(table, texts, need_by_key[texts], row)
-        seen.add(texts)
-    diffs += [Difference(table, texts, "missing") for texts in need_by_key if texts not in seen]
+    """Return the differences by key; rows of a table without one are compared as a whole."""
+    names = key or tuple(dict.fromkeys(name for row in (*wanted, *rows) for name in row))
+
+    def place(row: GivenRow) -> tuple[tuple[str, str | None], ...]:
+        return tuple((name, row.get(name)) for name in names if key or name in row)
+
+    def texts(at: tuple[tuple[str, str | None], ...]) -> tuple[str | None, ...]:
+        return tuple(text for _, text in at)
+
+    need, have = Counter(map(place, wanted)), Counter(map(place, rows))
+    first = {place(row): row for row in reversed(rows)}
+    diffs = [
+        each
+        for row in wanted
+        if place(row) in first
+        for each in _columns(table, texts(place(row)), row, first[place(row)])
+    ]
+    diffs += [Difference(table, texts(each), "extra") for each in (have - need).elements()]
+    diffs += [Difference(table, texts(each), "missing") for each in (need - have).elements()]
     return sorted(diffs, key=lambda each: [text or "" for text in each.key])
 
 
-def _whole_rows(table: str, wanted: list[Row], rows: list[GivenRow]) -> list[Difference]:
-    columns = list(dict.fromkeys(name for row in (*wanted, *rows) for name in row))
-
-    def counted(given: Sequence[GivenRow]) -> Counter[tuple[tuple[str, str | None], ...]]:
-        return Counter(tuple((name, row[name]) for name in columns if name in row) for row in given)
-
-    def texts(row: tuple[tuple[str, str | None], ...]) -> tuple[str | None, ...]:
-        return tuple(text for _, text in row)
-
-    need, have = counted(wanted), counted(rows)
-    return [
-        *(Difference(table, texts(row), "missing") for row in (need - have).elements()),
-        *(Difference(table, texts(row), "extra") for row in (have - need).elements()),
-    ]
-
-
-def _columns(table: str, key: tuple[str | None, ...], wanted: Row, row: GivenRow) -> list[Difference]:
-    diffs = [
-        Difference(table, key, "different", name, text, row[name])
-        for name, text in wanted.items()
-        if name in row and row[name] != text
-    ]
-    diffs += [
-        Difference(table, key, "no column", name, expected=text or "")
-        for name, text in wanted.items()
-        if name not in row
-    ]
-    diffs += [
-        Difference(table, key, "no column", name, actual=text or "") for name, text in row.items() if name not in wanted
-    ]
-    return diffs
+def _columns(table: str, key: tuple[str | None, ...], wanted: Row, row: GivenRow) -> Iterator[Difference]:
+    for name in dict.fromkeys((*wanted, *row)):
+        need, have = wanted.get(name), row.get(name)
+        if name not in row:
+            yield Difference(table, key, "no column", name, expected=need or "")
+        elif name not in wanted:
+            yield Difference(table, key, "no column", name, actual=have or "")
+        elif need != have:
+            yield Difference(table, key, "different", name, need, have)
 
 
 def shown_key(text: str | None) -> str:
