@@ -5,6 +5,6 @@ from ticdc_emit.errors import importing
 with importing("ticdc_emit.check needs hypothesis", extra="strategies", package="hypothesis"):
     import hypothesis  # noqa: F401
 
-from ticdc_emit.check.run import Failed, Failure, Outcome, Verdict, check
+from ticdc_emit.check.run import Failure, Outcome, Verdict, check
 
-__all__ = ["Failed", "Failure", "Outcome", "Verdict", "check"]
+__all__ = ["Failure", "Outcome", "Verdict", "check"]

@@ -13,9 +13,9 @@ from typing import Any
 from ticdc_emit.check.examples import Example, Setting, follows_ddl
 from ticdc_emit.check.faults import FAULTS, kinds_of
 from ticdc_emit.strategies.ddl import DDL_KINDS
-from ticdc_emit.traffic.scenarios import deliveries, rows
-from ticdc_emit.traffic.scenarios.library import scenarios
-from ticdc_emit.traffic.scenarios.model import ScenarioKind, feed_of, kind_named
+from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
+from ticdc_emit.traffic.scenarios.library import scenario
+from ticdc_emit.traffic.scenarios.model import ScenarioKind, feed_of, kind_named, kinds_in
 
 __all__ = ["BEHAVIOURS", "Behaviour", "chosen"]
 
@@ -72,8 +72,6 @@ class Behaviour:
 
     def examples(self, setting: Setting, count: int) -> Iterator[Example]:
         """Yield its examples; ``count``: of random histories."""
-        from ticdc_emit.traffic.scenarios.library import scenario
-
         if self.scenario is not None:
             config = setting.config
             story = scenario(self.name, protocol=feed_of(config), release=config.release, seed=setting.seed)
@@ -85,9 +83,7 @@ class Behaviour:
         )
 
 
-def _group(kind: ScenarioKind) -> str:
-    home = type(kind).__module__
-    return "delivery" if home == deliveries.__name__ else "values" if home == rows.__name__ else "schema changes"
+_GROUPS = {deliveries: "delivery", schema_changes: "schema changes", rows: "values"}
 
 
 BEHAVIOURS: tuple[Behaviour, ...] = (
@@ -101,7 +97,11 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
         )
         for kind in DDL_KINDS
     ),
-    *(Behaviour(kind.name, _group(kind), kind.incident, kind) for kind in scenarios()),
+    *(
+        Behaviour(kind.name, group, kind.incident, kind)
+        for home, group in _GROUPS.items()
+        for kind in kinds_in(home, ScenarioKind)
+    ),
     *(Behaviour(f"fault-{kind}", "faults", what, faults=(kind,)) for kind, what in FAULTS.items()),
     Behaviour("random", "histories", "random histories"),
     Behaviour("random-faults", "histories", "random histories with random faults", faults=tuple(FAULTS)),

@@ -13,20 +13,18 @@ import os
 import shlex
 import subprocess
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
-import pyarrow as pa
-
 from ticdc_emit.check.examples import Example
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, JsonError, shown
 from ticdc_emit.traffic.json_objects import Members
 from ticdc_emit.traffic.scenarios.comparison import GivenTables
+from ticdc_emit.traffic.scenarios.model import send
 
 __all__ = ["ConsumerFailure", "ConsumerOfKafka", "ConsumerProcess"]
 
@@ -48,61 +46,21 @@ class ConsumerProcess:
 
     def __call__(self, example: Example) -> GivenTables:
         """Return the tables of its answer. Raises :class:`ConsumerFailure`, ``ConfigError`` for no answer."""
-        return _tables(self._answer(example.to_json(canonical=self._canonical)), example.number, "command")
-
-    def _answer(self, line: str) -> bytes:
-        process = self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        is_late = threading.Event()
-
-        def end() -> None:
-            is_late.set()
-            process.kill()
-
-        timer = threading.Timer(self._timeout_s, end)
-        timer.daemon = True
-        timer.start()
-        try:
-            with suppress(OSError):  # it has closed its input, perhaps after an answer
-                process.stdin.write(line.encode() + b"\n")
-                process.stdin.flush()
-            answer = process.stdout.readline()
-        finally:
-            timer.cancel()
-        if answer.endswith(b"\n") and not is_late.is_set():
-            return answer
-        code = self.close()
-        if is_late.is_set():
-            raise ConsumerFailure(f"it did not answer within {self._timeout_s:g} s")
-        raise ConsumerFailure(f"it ended with exit code {code} before it answered")
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            try:
-                self._process = subprocess.Popen(self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            except OSError as fault:
-                raise _wrong_command(f"{self._words[0]} cannot be started: {fault.strerror}", "command") from None
-        return self._process
+        process = self._process = self._process or _started(self._words, "command")
+        answer, is_late = _answer(process, example.to_json(canonical=self._canonical), self._timeout_s)
+        if is_late or not answer.endswith(b"\n"):
+            raise _failure(self.close(), self._timeout_s if is_late else None)
+        return _tables(answer, example.number, "command")
 
     def close(self) -> int | None:
         """End the consumer and return its exit code; ``None`` if none runs."""
         process, self._process = self._process, None
-        if process is None:
-            return None
-        try:
-            process.communicate(timeout=_END_S)  # closes its input
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-        return process.returncode
+        return None if process is None else _ended(process)
 
     def __enter__(self) -> ConsumerProcess:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None and self._process is not None:
             self._process.kill()
         self.close()
@@ -123,29 +81,69 @@ class ConsumerOfKafka:
         prefix = f"check-{uuid4().hex[:8]}-"
         partitions = {prefix + topic: count for topic, count in example.arrival.partitions.items()}
         sink = sink_for(load_changefeed(f"kafka://{self._bootstrap}/check?protocol=open-protocol"))
-        sink.prepare(partitions)
-        rows = [{**each._asdict(), "topic": prefix + each.topic} for each in example.arrival.messages]
-        with sink.open(sink.message_limit(partitions)) as writer:
-            writer.write(pa.RecordBatch.from_pylist(rows, MESSAGE_SCHEMA))
-            writer.flush()
+        send(sink, partitions, [each._replace(topic=prefix + each.topic) for each in example.arrival.messages])
         told = {"TICDC_EMIT_BOOTSTRAP": self._bootstrap, "TICDC_EMIT_TOPICS": ",".join(partitions)}
         line = example.to_json(canonical=self._canonical, messages=False)
-        try:
-            done = subprocess.run(
-                self._words,
-                input=line.encode() + b"\n",
-                stdout=subprocess.PIPE,
-                timeout=self._timeout_s,
-                env={**os.environ, **told},
-                check=False,
-            )
-        except OSError as fault:
-            raise _wrong_command(f"{self._words[0]} cannot be started: {fault.strerror}", "tables-command") from None
-        except subprocess.TimeoutExpired:
-            raise ConsumerFailure(f"it did not answer within {self._timeout_s:g} s") from None
-        if done.returncode:
-            raise ConsumerFailure(f"it ended with exit code {done.returncode}")
-        return _tables(done.stdout, example.number, "tables-command")
+        process = _started(self._words, "tables-command", told)
+        answer, is_late = _answer(process, line, self._timeout_s, is_last=True)
+        if (code := _ended(process)) or is_late:
+            raise _failure(code, self._timeout_s if is_late else None)
+        return _tables(answer, example.number, "tables-command")
+
+
+def _started(words: list[str], option: str, told: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    try:
+        environment = {**os.environ, **(told or {})}
+        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    except OSError as fault:
+        raise _wrong_command(f"{words[0]} cannot be started: {fault.strerror}", option) from None
+
+
+def _answer(
+    process: subprocess.Popen[bytes], line: str, timeout_s: float, *, is_last: bool = False
+) -> tuple[bytes, bool]:
+    """Return a line of a program's output, all of it for the last one, and whether it came too late."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    is_late = threading.Event()
+
+    def end() -> None:
+        is_late.set()
+        process.kill()
+
+    timer = threading.Timer(timeout_s, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        with suppress(OSError):  # it has closed its input, perhaps after an answer
+            process.stdin.write(line.encode() + b"\n")
+            process.stdin.flush()
+        if is_last:
+            with suppress(OSError):
+                process.stdin.close()
+            process.stdin = None
+            return process.stdout.read(), is_late.is_set()
+        return process.stdout.readline(), is_late.is_set()
+    finally:
+        timer.cancel()
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    try:
+        process.communicate(timeout=_END_S)  # closes its input
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+    return process.returncode
+
+
+def _failure(code: int | None, late_s: float | None) -> ConsumerFailure:
+    told = (
+        f"it ended with exit code {code} before it answered"
+        if late_s is None
+        else f"it did not answer within {late_s:g} s"
+    )
+    return ConsumerFailure(told)
 
 
 def _tables(line: bytes, number: int, option: str) -> GivenTables:
@@ -174,13 +172,13 @@ def _tables(line: bytes, number: int, option: str) -> GivenTables:
 
 
 def _words(command: str, option: str) -> list[str]:
+    message = "the command is empty"
     try:
-        words = shlex.split(command)
+        if words := shlex.split(command):
+            return words
     except ValueError as fault:
-        raise _wrong_command(f"the command cannot be read: {fault}", option) from None
-    if not words:
-        raise _wrong_command("the command is empty", option)
-    return words
+        message = f"the command cannot be read: {fault}"
+    raise _wrong_command(message, option)
 
 
 def _wrong_command(message: str, option: str) -> ConfigError:

@@ -11,9 +11,9 @@ import copy
 import importlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import parse_qsl, urlencode
 
 import hypothesis
@@ -23,14 +23,14 @@ from ticdc_emit.check.faults import Fault, arrived, drawn_plan
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import parse_protocol_name
-from ticdc_emit.config.releases import RELEASES, Release
+from ticdc_emit.config.releases import Release
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.errors import ConfigError, ReleaseDefectError
 from ticdc_emit.hints import counted
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.strategies.changefeeds import PROTOCOLS, FeedOptions
 from ticdc_emit.strategies.columns import TYPES, names
-from ticdc_emit.strategies.deliveries import Delivery, sent_by
+from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.json_objects import json_line
@@ -59,14 +59,15 @@ def feed_of_examples(
     protocol. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
     document: dict[str, Any] = copy.deepcopy(dict(changefeed or {}))
-    if release is not None:
-        document["ticdc-emit"] = {**document.get("ticdc-emit", {}), "release": Release.parse(release).name}
+    name = protocol or read_document(document).at("sink").text("protocol") or PROTOCOLS[0]
+    own = release or read_document(document).at("ticdc-emit").text("release")
+    if own is None and sink_uri is None:
+        own = parse_protocol_name(name)[0].releases[0]
+    if own is not None:
+        document["ticdc-emit"] = {**document.get("ticdc-emit", {}), "release": Release.parse(own).name}
     if sink_uri is None:
-        name = protocol or read_document(document).at("sink").text("protocol") or PROTOCOLS[0]
-        own = read_document(document).at("ticdc-emit").text("release")
-        held = RELEASES[parse_protocol_name(name)[0].releases[0]] if own is None else Release.parse(own)
-        document["ticdc-emit"] = {**document.get("ticdc-emit", {}), "release": held.name}
-        sink_uri = f"memory://check/?{urlencode(richest_parameters(name, held, _PARTITIONS))}"
+        parameters = richest_parameters(name, Release.parse(own), _PARTITIONS)
+        sink_uri = f"memory://check/?{urlencode(parameters)}"
     feed = FeedOptions(sink_uri, document)
     try:
         config = feed.load()
@@ -114,13 +115,9 @@ class Example:
     @property
     def label(self) -> str:
         history = self.arrival.history
-        counts = (
-            counted(len(self.keys), "table"),
-            counted(len(history.rows), "row"),
-            counted(len(history.ddl), "statement"),
-            counted(len(self.arrival.messages), "message"),
-        )
-        return f"{self.behaviour} {self.number}: {', '.join(counts)}"
+        parts = {"table": self.keys, "row": history.rows, "statement": history.ddl, "message": self.arrival.messages}
+        counts = ", ".join(counted(len(each), name) for name, each in parts.items())
+        return f"{self.behaviour} {self.number}: {counts}"
 
     def check(self, tables: GivenTables, *, canonical: bool = False) -> list[Difference]:
         """Compare a consumer's tables with the expected ones. Raises :class:`~ticdc_emit.errors.ConfigError`."""
@@ -194,19 +191,15 @@ class Setting:
             sink = feed.changefeed.get("sink", {})
             rules = [{**rule, "partition": "ts"} for rule in sink.get("dispatchers") or [_BY_TS]]
             feed = FeedOptions(feed.sink_uri, {**feed.changefeed, "sink": {**sink, "dispatchers": rules}})
-        config = feed.load(time_zone=history.time_zone)
         try:
-            sent, schemas = sent_by(history, config)
-            messages = arrived(sent, config, schemas, plan)
-            partitions = {message.topic: config.kafka.partition_num or 1 for message in sent}
-            delivery = Delivery(history, config, feed, messages, partitions, schemas)
+            delivery = Delivery.of(history, feed, lambda *sent: arrived(*sent, plan))
             consumer = delivery.consumer()
-            consumer.take_all(messages)
+            consumer.take_all(delivery.messages)
             consumer.finish()
         except (ReleaseDefectError, DecodeError):  # where TiCDC itself fails, and what a message does not show
             return None
-        tables = history.tables(config=config)
-        if consumer.tables != tables:
+        config = delivery.config
+        if consumer.tables != (tables := history.tables(config=config)):
             return None
         shown = history.tables(protocol=config.codec.protocol.value, config=config)
         return Example(behaviour, number, delivery, tables, shown, history.keys(config=config), plan=plan)
@@ -223,6 +216,8 @@ class Setting:
             told |= {"allow_defaults": False, "allow_zero_dates": False}
             if self.schema is None and not spec.registers_schemas:  # decimals are doubles there
                 told["types"] = [name for name in told.get("types", TYPES) if name != "decimal"]
+                if not told["types"]:
+                    return []
 
         @hypothesis.seed(seed)
         @settings(
@@ -237,7 +232,10 @@ class Setting:
         def draw(history: History) -> None:
             drawn.append(history)
 
-        with _without_constants_of_sources():
+        providers = importlib.import_module("hypothesis.internal.conjecture.providers")
+        # newer releases draw constants of the sources in a checkout, and an installation has others
+        without = {"_get_local_constants": lambda: providers.Constants(), "CONSTANTS_CACHE": {}}
+        with patch.multiple(providers, **{name: each for name, each in without.items() if hasattr(providers, name)}):
             draw()
         return drawn
 
@@ -248,18 +246,3 @@ def follows_ddl(config: ChangefeedConfig) -> bool:
         return False
     own_topics = any(rule.topic for rule in config.dispatchers)
     return config.codec.sends_watermarks or (config.kafka.partition_num == 1 and not own_topics)
-
-
-@contextmanager
-def _without_constants_of_sources() -> Iterator[None]:
-    """Draw what an installation draws: newer releases of Hypothesis read constants in sources of a checkout."""
-    providers = importlib.import_module("hypothesis.internal.conjecture.providers")
-    instead = {"_get_local_constants": lambda: providers.Constants(), "CONSTANTS_CACHE": {}}
-    usual = {name: getattr(providers, name) for name in instead if hasattr(providers, name)}
-    for name in usual:
-        setattr(providers, name, instead[name])
-    try:
-        yield
-    finally:
-        for name, value in usual.items():
-            setattr(providers, name, value)

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.delivery.base import Message, Target
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols.events import WatermarkEvent
+from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.strategies.deliveries import restarted, sent_by_partition
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, interleave, redeliver, renumber
 
 __all__ = ["FAULTS", "Fault", "arrived", "drawn_plan"]
 
-Queues: TypeAlias = "dict[Target, list[SentMessage]]"
 _MOST_FAULTS = 3
 _LONGEST_RETRY = 5
 
@@ -65,17 +65,18 @@ def kinds_of(config: ChangefeedConfig) -> tuple[str, ...]:
 
 
 def arrived(
-    messages: Sequence[Message], config: ChangefeedConfig, schemas: Mapping[int | str, str], plan: Sequence[Fault]
+    messages: Sequence[Message], config: ChangefeedConfig, schemas: SchemaSource, plan: Sequence[Fault]
 ) -> list[Message]:
     """Return the messages of a changefeed as they arrive with the faults of a plan, with their offsets."""
     order = random.Random(plan[0].seed if plan else 0)
+    seeds = [fault.seed for fault in plan if fault.kind == "restart"]
     sent = sent_by_partition(messages, config, schemas)
-    restarts = [fault for fault in plan if fault.kind == "restart"]
-    queues = restarted(sent, random.Random(restarts[0].seed), len(restarts)) if restarts else _plain(sent)
+    queues, last = restarted(sent, random.Random(seeds[0] if seeds else 0), len(seeds)), list[SentMessage]()
     for fault in plan:
         if (of_producer := _OF_PRODUCER.get(fault.kind)) is not None:
-            of_producer(queues, random.Random(fault.seed))
-    last = []
+            chance = random.Random(fault.seed)
+            target = chance.choice(list(queues))
+            queues[target] = of_producer(queues[target], chance)
     for fault in plan:
         if fault.kind == "slow-partition" and len(queues) > 1:
             last += queues.pop(random.Random(fault.seed).choice(list(queues)))
@@ -86,37 +87,31 @@ def arrived(
     return received
 
 
-def _plain(sent: Mapping[Target, Sequence[tuple[int, SentMessage]]]) -> Queues:
-    return {target: [message for _, message in queue] for target, queue in sent.items()}
+def _retry(queue: list[SentMessage], chance: random.Random) -> list[SentMessage]:
+    start = chance.randrange(len(queue))
+    return redeliver(queue, start, start + chance.randint(1, _LONGEST_RETRY))
 
 
-def _retry(queues: Queues, chance: random.Random) -> None:
-    target = chance.choice(list(queues))
-    start = chance.randrange(len(queues[target]))
-    queues[target] = redeliver(queues[target], start, start + chance.randint(1, _LONGEST_RETRY))
-
-
-def _hold_watermarks(queues: Queues, chance: random.Random) -> None:
-    target = chance.choice(list(queues))
-    queue = queues[target]
+def _hold_watermarks(queue: list[SentMessage], chance: random.Random) -> list[SentMessage]:
     start, stop = sorted(chance.choices(range(len(queue)), k=2))  # the last message stays
     held = [each for each in queue[start:stop] if not isinstance(each.event, WatermarkEvent)]
-    queues[target] = [*queue[:start], *held, *queue[stop:]]
+    return [*queue[:start], *held, *queue[stop:]]
 
 
-def _repeat_watermark(queues: Queues, chance: random.Random) -> None:
-    queue = queues[chance.choice(list(queues))]
+def _repeat_watermark(queue: list[SentMessage], chance: random.Random) -> list[SentMessage]:
     marks = [at for at, each in enumerate(queue) if isinstance(each.event, WatermarkEvent)]
-    if marks:
-        first, later = sorted(chance.choices(marks, k=2))
-        queue.insert(later + 1, queue[first])
+    if not marks:
+        return queue
+    first, later = sorted(chance.choices(marks, k=2))
+    return [*queue[: later + 1], queue[first], *queue[later + 1 :]]
 
 
-_OF_PRODUCER: Mapping[str, Callable[[Queues, random.Random], None]] = {
+_OF_PRODUCER: Mapping[str, Callable[[list[SentMessage], random.Random], list[SentMessage]]] = {
     "retry": _retry,
     "held-watermark": _hold_watermarks,
     "repeated-watermark": _repeat_watermark,
 }
+"""What some kinds make of one partition."""
 
 
 def _read_again(received: list[Message], chance: random.Random, *, of_all: bool) -> list[Message]:

@@ -17,19 +17,20 @@ from typing import Any, Literal, TypeAlias
 from ticdc_emit.check.behaviours import Behaviour, chosen
 from ticdc_emit.check.diagnosis import Diagnosis, diagnose
 from ticdc_emit.check.examples import Example, Setting, feed_of_examples
+from ticdc_emit.check.faults import Fault
 from ticdc_emit.config.secrets import printable
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, HistoryError, MissingDependencyError, ReleaseDefectError, TicdcEmitError
 from ticdc_emit.hints import counted, names
 from ticdc_emit.strategies.deliveries import Delivery
+from ticdc_emit.strategies.failures import SHRINK_SECONDS
 from ticdc_emit.strategies.smaller import smaller
 from ticdc_emit.traffic.expected_tables import shown_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables
 
-__all__ = ["Failed", "Failure", "Outcome", "Verdict", "check", "judged"]
+__all__ = ["Failure", "Outcome", "Verdict", "check"]
 
-SHRINK_SECONDS = 20.0
 _MOST_SHOWN = 5
 
 Ask: TypeAlias = Callable[[Example], GivenTables]
@@ -37,15 +38,19 @@ Ask: TypeAlias = Callable[[Example], GivenTables]
 
 
 @dataclass(frozen=True)
-class Failed:
-    """An example that a consumer failed: by its ``error``, or by ``differences`` of its ``tables``."""
+class Failure:
+    """An example that a consumer fails, by its ``error`` or by ``differences`` of its ``tables``; of an outcome, the
+    smallest of ``tried`` further ones, with its ``diagnosis``.
+    """
 
     example: Example
     error: str | None = None
     differences: Sequence[Difference] = ()
     tables: GivenTables | None = None
+    tried: int = 0
+    diagnosis: Diagnosis = Diagnosis()  # noqa: RUF009 - it is frozen
 
-    def lines(self) -> list[str]:
+    def wrong(self) -> list[str]:
         """Return what is wrong, the first few differences."""
         if self.error is not None:
             return [printable(self.error)]
@@ -53,46 +58,29 @@ class Failed:
         told = [printable(str(each)) for each in self.differences[:_MOST_SHOWN]]
         return [*told, f"and {counted(more, 'more difference')}"] if more > 0 else told
 
-
-def judged(ask: Ask, example: Example, *, canonical: bool = False) -> Failed | None:
-    """Return what is wrong with the consumer's answer; ``None`` if it is right."""
-    try:
-        tables = ask(example)
-    except ConfigError:  # of the command, not of the consumer
-        raise
-    except Exception as fault:
-        is_refused = example.refusal is not None
-        return None if is_refused else Failed(example, f"the consumer failed: {type(fault).__name__}: {fault}")
-    if example.refusal is not None:
-        return Failed(example, f"the consumer took a message that it must refuse ({example.refusal})", tables=tables)
-    found = example.check(tables, canonical=canonical)
-    return Failed(example, None, found, tables) if found else None
-
-
-@dataclass(frozen=True)
-class Failure:
-    """``first``: the example that failed first. ``smallest``: the smallest found, of ``tried`` further ones."""
-
-    first: Failed
-    smallest: Failed
-    tried: int
-    diagnosis: Diagnosis
-
     def lines(self) -> list[str]:
-        """Return the smallest example, what is wrong with it, and why."""
-        example = self.smallest.example
-        plan = [f"with the fault {fault}" for fault in example.plan]
+        """Return the example, what is wrong with it, and why."""
+        plan = [f"with the fault {fault}" for fault in self.example.plan]
         why = [printable(line) for line in self.diagnosis.lines()]
-        return [f"the smallest ({example.label}):", *plan, *self.smallest.lines(), *why]
+        return [f"the smallest ({self.example.label}):", *plan, *self.wrong(), *why]
 
     def history(self) -> str:
-        """Return the smallest history as SQL, as far as SQL can say it."""
-        history = self.smallest.example.arrival.history
+        """Return the history as SQL, as far as SQL can say it."""
+        history = self.example.arrival.history
         try:
             text = f"{history.schema.strip().rstrip(';')};\n{history.to_sql()}"
         except HistoryError:
             text = repr(history)
         return "\n".join(map(printable, text.split("\n")))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "error": self.error,
+            "differences": [vars(each) for each in self.differences],
+            "diagnosis": self.diagnosis.to_dict(),
+            "tried": self.tried,
+            "example": self.example.to_dict(),
+        }
 
 
 @dataclass(frozen=True)
@@ -106,24 +94,10 @@ class Outcome:
     failure: Failure | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "behaviour": self.behaviour.name,
-            "group": self.behaviour.group,
-            "what": self.behaviour.what,
-            "state": self.state,
-            "why": self.why or None,
-            "examples": self.examples,
-        }
-        if self.failure is not None:
-            smallest = self.failure.smallest
-            found["failure"] = {
-                "error": smallest.error,
-                "differences": [vars(each) for each in smallest.differences],
-                "diagnosis": self.failure.diagnosis.to_dict(),
-                "tried": self.failure.tried,
-                "example": smallest.example.to_dict(),
-            }
-        return found
+        found = {name: getattr(self.behaviour, name) for name in ("group", "what")}
+        found |= {"state": self.state, "why": self.why or None, "examples": self.examples}
+        failure = {} if self.failure is None else {"failure": self.failure.to_dict()}
+        return {"behaviour": self.behaviour.name, **found, **failure}
 
 
 @dataclass(frozen=True)
@@ -143,15 +117,11 @@ class Verdict:
 
     def __str__(self) -> str:
         """Return the failures as text, for an assertion: ``assert verdict, verdict``."""
-        told = [f"{self.summary}\n"]
+        told = [self.summary]
         for each in self.failed:
             assert each.failure is not None
-            told += [
-                f"{each.behaviour.name}: {each.behaviour.what}",
-                *(f"  {line}" for line in each.failure.lines()),
-                "",
-            ]
-            told += [each.failure.history(), ""]
+            lines = [f"  {line}" for line in each.failure.lines()]
+            told += ["", f"{each.behaviour.name}: {each.behaviour.what}", *lines, "", each.failure.history()]
         return "\n".join(told)
 
     @property
@@ -180,7 +150,7 @@ class Verdict:
             case = ElementTree.SubElement(suite, "testcase", classname=each.behaviour.group, name=each.behaviour.name)
             if each.failure is not None:
                 text = "\n".join([*each.failure.lines(), each.failure.history()])
-                ElementTree.SubElement(case, "failure", message=each.failure.smallest.lines()[0]).text = text
+                ElementTree.SubElement(case, "failure", message=each.failure.wrong()[0]).text = text
             elif each.state == "not applicable":
                 ElementTree.SubElement(case, "skipped", message=each.why)
         text = ElementTree.tostring(suite, encoding="unicode").translate(
@@ -229,7 +199,7 @@ class Run:
     ask: Ask
     canonical: bool = False
     shrink_seconds: float = SHRINK_SECONDS
-    say_first: Callable[[Failed], object] = lambda _: None
+    say_first: Callable[[Failure], object] = lambda _: None
     say: Callable[[Outcome], object] = lambda _: None
 
     def all(self, behaviours: Sequence[Behaviour], examples: int, seconds: float | None = None) -> Verdict:
@@ -264,14 +234,29 @@ class Run:
             return Outcome(behaviour, "not applicable", "the messages do not carry any of its examples")
         return Outcome(behaviour, "passed", "", tried)
 
-    def _judged(self, example: Example) -> Failed | None:
-        return judged(self.ask, example, canonical=self.canonical)
+    def _judged(self, example: Example) -> Failure | None:
+        """Return what is wrong with the consumer's answer; ``None`` if it is right."""
+        must_refuse = example.refusal is not None
+        try:
+            tables = self.ask(example)
+        except ConfigError:  # of the command, not of the consumer
+            raise
+        except Exception as fault:
+            return None if must_refuse else Failure(example, f"the consumer failed: {type(fault).__name__}: {fault}")
+        if must_refuse:
+            told = f"the consumer took a message that it must refuse ({example.refusal})"
+            return Failure(example, told, tables=tables)
+        found = example.check(tables, canonical=self.canonical)
+        return Failure(example, None, found, tables) if found else None
 
-    def _explained(self, first: Failed, behaviour: Behaviour) -> Failure:
+    def _explained(self, first: Failure, behaviour: Behaviour) -> Failure:
         smallest, tried, setting = first, 0, behaviour.of(self.setting)
 
-        def fails(example: Example | None) -> bool:
+        def fails(history: History, plan: tuple[Fault, ...]) -> bool:
             nonlocal smallest, tried
+            example = None
+            with suppress(TicdcEmitError):  # something else needs what was left out
+                example = setting.example(history, plan, behaviour.name, first.example.number)
             if example is None:
                 return False
             tried += 1
@@ -279,25 +264,19 @@ class Run:
             smallest = failed or smallest
             return failed is not None
 
-        def made(history: History, plan: Any) -> Example | None:
-            with suppress(TicdcEmitError):  # something else needs what was left out
-                return setting.example(history, plan, behaviour.name, first.example.number)
-            return None
-
         def without_faults() -> None:
-            example = smallest.example
-            for fault in example.plan:
+            for fault in smallest.example.plan:
                 now = smallest.example
-                fails(made(now.arrival.history, tuple(each for each in now.plan if each is not fault)))
+                fails(now.arrival.history, tuple(each for each in now.plan if each is not fault))
 
         if behaviour.scenario is None:
             without_faults()
             plan = smallest.example.plan
-            smaller(smallest.example.arrival.history, lambda each: fails(made(each, plan)), seconds=self.shrink_seconds)
+            smaller(smallest.example.arrival.history, lambda each: fails(each, plan), seconds=self.shrink_seconds)
             without_faults()
-        return Failure(first, smallest, tried, self._diagnosed(smallest))
+        return replace(smallest, tried=tried, diagnosis=self._diagnosed(smallest))
 
-    def _diagnosed(self, failed: Failed) -> Diagnosis:
+    def _diagnosed(self, failed: Failure) -> Diagnosis:
         example = failed.example
 
         ends = time.monotonic() + self.shrink_seconds

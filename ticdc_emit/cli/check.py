@@ -25,7 +25,8 @@ from ticdc_emit.traffic.scenarios import file_scenarios, scenarios
 from ticdc_emit.traffic.scenarios.model import AnyKind, kind_named
 
 if TYPE_CHECKING:
-    from ticdc_emit.check.run import Ask, Failed, Outcome, Run
+    from ticdc_emit.check.examples import Example
+    from ticdc_emit.check.run import Ask, Failure, Outcome, Run
     from ticdc_emit.cli.app import Check
 
 _STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim"}
@@ -46,7 +47,8 @@ def run(options: Check) -> int:
     configuration.set_hypothesis_home_dir(user_cache() / "hypothesis")  # else it makes a folder where the command runs
     setting, behaviours = _setting(options), chosen(tuple(options.only))
     if options.save is not None:
-        return _save(options.save, (each.examples(setting, options.examples) for each in behaviours), options)
+        examples = (example for each in behaviours for example in each.examples(setting, options.examples))
+        return _save(options.save, examples, options)
     with ExitStack() as stack:
         run = _run(setting, _consumer(options, stack), options)
         verdict = run.all(behaviours, options.examples, options.seconds)
@@ -82,15 +84,8 @@ def _list(*, as_json: bool) -> int:
     listed += [(kind.name, "files", kind.incident) for kind in file_scenarios()]
     if as_json:
         attributes = ("protocols", "incident", "breaks", "outcome")
-        told = [
-            {name: getattr(about[each[0]], name) for name in attributes} if each[0] in about else {} for each in listed
-        ]
-        print_json(
-            [
-                {"name": name, "group": group, "what": what, **more}
-                for (name, group, what), more in zip(listed, told, strict=True)
-            ]
-        )
+        more = {name: {each: getattr(kind, each) for each in attributes} for name, kind in about.items()}
+        print_json([{"name": name, "group": group, "what": what, **more.get(name, {})} for name, group, what in listed])
         return 0
     console, last = result_console(), ""
     for name, group, what in listed:
@@ -112,14 +107,12 @@ def _setting(options: Check) -> Any:
     return Setting(feed, schema, options.time_zone, options.seed)
 
 
-def _save(folder: Path, behaviours: Iterator[Any], options: Check) -> int:
+def _save(folder: Path, examples: Iterator[Example], options: Check) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
-    for examples in behaviours:
-        for example in examples:
-            name = f"{example.behaviour}-{example.number}.json"
-            (folder / name).write_text(example.to_json(canonical=options.canonical) + "\n", encoding="utf-8")
-            count += 1
+    for count, example in enumerate(examples, 1):  # noqa: B007 - used after the loop
+        line = example.to_json(canonical=options.canonical) + "\n"
+        (folder / f"{example.behaviour}-{example.number}.json").write_text(line, encoding="utf-8")
     say(f"{counted(count, 'example')} in {folder}")
     return 0
 
@@ -149,8 +142,8 @@ def _run(setting: Any, ask: Ask, options: Check) -> Run:
 
     console = result_console()
 
-    def say_first(failed: Failed) -> None:
-        say(f"{failed.example.label} fails: {failed.lines()[0]}\n  looking for a smaller one")
+    def say_first(failed: Failure) -> None:
+        say(f"{failed.example.label} fails: {failed.wrong()[0]}\n  looking for a smaller one")
 
     def say_outcome(outcome: Outcome) -> None:
         if options.as_json:

@@ -26,7 +26,7 @@ from ticdc_emit.tso import compose
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ticdc_emit.check.run import Failed, Verdict
+    from ticdc_emit.check.run import Failure, Verdict
     from ticdc_emit.cli.app import Generate, Replay
     from ticdc_emit.consume.invariants import Finding, Seen
     from ticdc_emit.consume.verify import Verifier
@@ -164,16 +164,16 @@ def write_checked(path: Path | None, verdict: Verdict) -> None:
     for group, outcomes in groupby(verdict.outcomes, key=lambda each: each.behaviour.group):
         rows.append((group,))
         for each in outcomes:
-            told = each.failure.smallest.lines()[0] if each.failure else each.why or counted(each.examples, "example")
+            told = each.failure.wrong()[0] if each.failure else each.why or counted(each.examples, "example")
             rows.append((each.behaviour.name, each.state, told, each.behaviour.what))
     tables, shown, problems = [PageTable("Behaviours", ("behaviour", "state", "", "what happens"), rows)], [], []
     for each in verdict.failed[:1]:
         assert each.failure is not None
-        diagnosis, example = each.failure.diagnosis, each.failure.smallest.example
+        diagnosis, example = each.failure.diagnosis, each.failure.example
         marks = {} if diagnosis.guilty is None else {diagnosis.guilty[:3]: diagnosis.special[1:] or diagnosis.special}
         arrival = example.arrival
         shown = _described(arrival.messages, arrival.config, marks, Totals(), arrival.schemas)
-        tables += _expected_and_found(each.failure.smallest)
+        tables += _expected_and_found(each.failure)
         problems = [f"{each.behaviour.name}: {each.behaviour.what}", *each.failure.lines()]
     page = Page(
         title="check",
@@ -187,7 +187,7 @@ def write_checked(path: Path | None, verdict: Verdict) -> None:
     write_whole(path, page.html())
 
 
-def _expected_and_found(failed: Failed) -> Iterator[PageTable]:
+def _expected_and_found(failed: Failure) -> Iterator[PageTable]:
     found = {} if failed.tables is None else rows_by_table(failed.tables)
     wrong = {(each.table, each.key, each.column) for each in failed.differences}  # without a column: the whole row
     for name, wanted in failed.example.shown.items():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console, step
@@ -19,15 +18,9 @@ from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, HistoryError
 from ticdc_emit.hints import counted
-from ticdc_emit.storage.folder import Folder, Write
-from ticdc_emit.traffic.scenarios import (
-    FileScenario,
-    FileScenarioKind,
-    Scenario,
-    file_scenario,
-    file_scenarios,
-    scenario,
-)
+from ticdc_emit.storage.folder import Folder
+from ticdc_emit.traffic.json_objects import encoded
+from ticdc_emit.traffic.scenarios import FileScenario, FileScenarioKind, Scenario, file_scenario, scenario
 from ticdc_emit.traffic.scenarios.library import scenario_for
 from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario
 
@@ -37,18 +30,16 @@ if TYPE_CHECKING:
 
 def run(kind: AnyKind, options: Check) -> int:
     """Do what the options ask for with one scenario."""
-    is_files = isinstance(kind, FileScenarioKind)
-    file_names = ", ".join(each.name for each in file_scenarios())
-    if options.stage is not None and not is_files:
+    if options.stage is not None and not isinstance(kind, FileScenarioKind):
         raise ConfigError(
             f"the scenario {kind.name} has no stages",
-            remedy=f"Leave --stage out, or choose one of files: {file_names}",
+            remedy="Leave --stage out, or choose a scenario of files: check --list",
             option="stage",
         )
-    config = None if options.send is None else _config(options.send, kind, options, file_names)
+    config = None if options.send is None else _config(options.send, kind, options)
     seed, protocol, release = options.seed, options.protocol, options.release
     story: Scenario | FileScenario
-    if is_files:
+    if isinstance(kind, FileScenarioKind):
         protocol = protocol if config is None else config.codec.protocol.value
         story = file_scenario(kind.name, protocol=protocol, release=release, seed=seed)
     elif config is None:
@@ -57,68 +48,68 @@ def run(kind: AnyKind, options: Check) -> int:
         story = scenario_for(config, kind.name, seed=seed)
     if options.compare is not None:
         return _compare(story, options.compare, as_json=options.as_json)
-    if isinstance(story, FileScenario):
-        folder = None if config is None else StorageSink.of(config).folder()
-        return _files(story, folder, options.stage, as_json=options.as_json)
-    return _messages(story, config, as_json=options.as_json)
+    if isinstance(story, Scenario):
+        told, show = _messages(story, config, as_json=options.as_json)
+    else:
+        told, show = _files(story, None if config is None else StorageSink.of(config).folder(), options.stage)
+    try:
+        script = story.history.to_sql()
+    except HistoryError:
+        script = None
+    if options.as_json:
+        print_json({**_facts(story), "sql": script, **told})
+        return 0
+    show()
+    _show(story, script)
+    return 0
 
 
-def _config(sink_uri: str, kind: AnyKind, options: Check, file_names: str) -> ChangefeedConfig:
+def _config(sink_uri: str, kind: AnyKind, options: Check) -> ChangefeedConfig:
     document = None if options.protocol is None else protocol_document(options.protocol)
     config = load_changefeed(sink_uri, document, release=options.release, schema_registry=options.schema_registry)
     is_files = isinstance(kind, FileScenarioKind)
     if config.sink_uri.stored is not is_files:
-        messages = f"Use kafka:// or jsonl://, or a scenario of files: {file_names}"
         raise ConfigError(
             f"the scenario {kind.name} consists of {'files' if is_files else 'messages'}, and "
             f"{config.sink_uri.scheme}:// is {'for messages' if is_files else 'a storage sink'}",
-            remedy="Use file://, s3://, gcs:// or azblob://" if is_files else messages,
+            remedy="Use file://, s3://, gcs:// or azblob://"
+            if is_files
+            else "Use kafka:// or jsonl://, or a scenario of files: check --list",
             option="send",
         )
     return config
 
 
-def _messages(story: Scenario, config: ChangefeedConfig | None, *, as_json: bool) -> int:
-    report = None
+_Told = tuple[dict[str, Any], Callable[[], object]]
+"""What JSON has of a scenario, and what shows the same."""
+
+
+def _messages(story: Scenario, config: ChangefeedConfig | None, *, as_json: bool) -> _Told:
+    report, tail = None, Tail(story.config, schemas=story.schemas)
     if config is not None:
         doing = f"sending {counted(len(story.messages), 'message')} to {mask_uri(config.sink_uri.raw.reveal())}"
         with step(doing, quiet=as_json):
             report = story.send(sink_for(config))
-    tail = Tail(story.config, schemas=story.schemas)
-    lines = [] if report is not None else [(each, tail.line(each)) for each in story.messages]
-    if as_json:
-        shown = [
-            {**message_dict(each, lambda _: ()), "said": None if line is None else str(line)} for each, line in lines
-        ]
-        print_json(
-            {
-                **_common(story),
-                "partitions": story.partitions,
-                "must_raise": None if story.refusal is None else story.refusal.__name__,
-                "producer_refused": None if story.refused is None else str(story.refused),
-                "delivered": None if report is None else report.to_dict(),
-                "messages": shown if report is None else None,
-            }
-        )
-        return 0
-    console = result_console()
-    for _, line in lines:
-        console.print(Text(str(line)))
-    for topic, count in () if report is None else story.partitions.items():
-        console.print(Text(f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"))
-    if lines:
-        console.print()
-    _print_story(console, story)
-    if story.refusal is not None:
-        console.print(Text(f"the consumer must raise {story.refusal.__name__}"))
-        return 0
-    if story.refused is not None:
-        console.print(Text(f"the producer was refused: {story.refused}"))
-    _print_tables(console, story)
-    return 0
+    lines = [] if report is not None else [(each, str(tail.line(each))) for each in story.messages]
+
+    def show() -> None:
+        for _, line in lines:
+            result_console().print(Text(line))
+        for topic, count in () if report is None else story.partitions.items():
+            sent = f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"
+            result_console().print(Text(sent))
+
+    told = {
+        "partitions": story.partitions,
+        "must_raise": None if story.refusal is None else story.refusal.__name__,
+        "producer_refused": None if story.refused is None else str(story.refused),
+        "delivered": None if report is None else report.to_dict(),
+        "messages": [{**message_dict(each, lambda _: ()), "said": line} for each, line in lines] or None,
+    }
+    return told, show
 
 
-def _files(story: FileScenario, folder: Folder | None, number: int | None, *, as_json: bool) -> int:
+def _files(story: FileScenario, folder: Folder | None, number: int | None) -> _Told:
     count = len(story.stages)
     if number is not None and not 1 <= number <= count:
         raise ConfigError(f"there is no stage {number}", remedy=f"Give 1 to {count}", option="stage")
@@ -128,36 +119,28 @@ def _files(story: FileScenario, folder: Folder | None, number: int | None, *, as
             raise ConfigError("the folder has files", remedy="Give an empty one", option="send")
         for at in chosen:
             story.stages[at].write(folder)
-    readings = list(story.readings())
-    if as_json:
-        shown = [{"stage": at + 1, "writes": list(map(_write, story.stages[at].writes))} for at in chosen]
-        print_json({**_common(story), "stages": count, "written": folder is not None, "files": shown})
-        return 0
-    console, tail = result_console(), Tail(story.config)
-    for at, reading in enumerate(readings):
-        lines = [str(tail.line(message)) for message in reading]
-        if at not in chosen:
-            continue
-        done = "written" if folder is not None else counted(len(story.stages[at].writes), "write")
-        console.print(Text(f"stage {at + 1} of {count}: {done}", "bold"))
-        for write in story.stages[at].writes:
-            console.print(Text(f"  {write.path}  {counted(len(write.content or b''), 'byte')}"))
-        if folder is None:
-            console.print(Text("  a reader then has:"))
-            for line in lines:
-                console.print(Text(f"    {line}"))
-    console.print()
-    _print_story(console, story)
-    _print_tables(console, story)
-    return 0
+
+    def show() -> None:
+        console, tail = result_console(), Tail(story.config)
+        for at, reading in enumerate(story.readings()):
+            lines, writes = [str(tail.line(message)) for message in reading], story.stages[at].writes
+            if at not in chosen:
+                continue
+            done = "written" if folder is not None else counted(len(writes), "write")
+            console.print(Text(f"stage {at + 1} of {count}: {done}", "bold"))
+            for write in writes:
+                console.print(Text(f"  {write.path}  {counted(len(write.content or b''), 'byte')}"))
+            for line in ("  a reader then has:", *(f"    {line}" for line in lines)) if folder is None else ():
+                console.print(Text(line))
+
+    def told(at: int) -> list[dict[str, Any]]:
+        return [{"path": path, "content": encoded(content)} for path, content in story.stages[at].writes]
+
+    files = [{"stage": at + 1, "writes": told(at)} for at in chosen]
+    return {"stages": count, "written": folder is not None, "files": files}, show
 
 
-def _write(write: Write) -> dict[str, Any]:
-    content = None if write.content is None else base64.b64encode(write.content).decode()
-    return {"path": write.path, "content": content}
-
-
-def _common(story: AnyScenario) -> dict[str, Any]:
+def _facts(story: AnyScenario) -> dict[str, Any]:
     return {
         "scenario": story.name,
         "protocol": story.protocol,
@@ -167,59 +150,46 @@ def _common(story: AnyScenario) -> dict[str, Any]:
         "breaks": story.kind.breaks,
         "outcome": story.kind.outcome,
         "schema": story.schema,
-        "sql": _sql(story),
         "sink_uri": story.sink_uri,
         "changefeed": story.changefeed,
         "expected": {".".join(name): list(rows.values()) for name, rows in story.expected.items()},
     }
 
 
-def _sql(story: AnyScenario) -> str | None:
-    try:
-        return story.history.to_sql()
-    except HistoryError:
-        return None
-
-
-def _print_story(console: Console, story: AnyScenario) -> None:
-    script = _sql(story)
+def _show(story: AnyScenario, script: str | None) -> None:
+    console = result_console()
     if script is not None:
-        console.print(Text("as SQL:", "bold"))
+        console.print(Text("\nas SQL:", "bold"))
         console.print(Text(f"{story.schema.strip().rstrip(';')};\n{script}"))
-    lineage = story.config.release.name
-    console.print(Text.assemble((story.name, "bold"), f" as {story.protocol} of {lineage}, seed {story.seed}"))
-    console.print(Text(story.kind.incident))
-    console.print(Text(f"Breaks consumers that assume {story.kind.breaks}"))
-    console.print(Text.assemble(("must end with: ", "bold"), story.kind.outcome))
-
-
-def _print_tables(console: Console, story: AnyScenario) -> None:
-    for (schema, table), rows in story.expected.items():
-        console.print(Text(f"{schema}.{table}: {counted(len(rows), 'row')}", "bold"))
+    release, kind = story.config.release.name, story.kind
+    console.print(Text.assemble((story.name, "bold"), f" as {story.protocol} of {release}, seed {story.seed}"))
+    console.print(Text(f"{kind.incident}\nBreaks consumers that assume {kind.breaks}"))
+    console.print(Text.assemble(("must end with: ", "bold"), kind.outcome))
+    if isinstance(story, Scenario) and story.refusal is not None:
+        console.print(Text(f"the consumer must raise {story.refusal.__name__}"))
+        return
+    if isinstance(story, Scenario) and story.refused is not None:
+        console.print(Text(f"the producer was refused: {story.refused}"))
+    for name, rows in story.expected.items():
+        console.print(Text(f"{'.'.join(name)}: {counted(len(rows), 'row')}", "bold"))
         for row in rows.values():
             console.print(Text("  " + json.dumps(row, ensure_ascii=False)))
 
 
 def _compare(story: AnyScenario, path: Path, *, as_json: bool) -> int:
     try:
-        tables = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as fault:
+        tables = json.loads(path.read_bytes())
+    except (OSError, ValueError) as fault:
         raise ConfigError(
-            f"the tables cannot be read: {fault}", remedy="Check the path of --compare", option="compare"
-        ) from None
-    except ValueError as fault:
-        raise ConfigError(
-            f"the file of tables is not JSON: {fault}",
+            f"the file of tables cannot be read, or is not JSON: {fault}",
             remedy='Write {"schema.table": [{"column": "text", ...}, ...]}, as --json prints "expected"',
             option="compare",
         ) from None
     differences = story.check(tables)
     if as_json:
         print_json({"scenario": story.name, "differences": [vars(each) for each in differences]})
-        return 1 if differences else 0
-    console = result_console()
-    for each in differences:
-        console.print(Text(str(each)))
-    verdict = counted(len(differences), "difference") if differences else "the tables match"
-    console.print(Text(verdict, "bold red" if differences else "bold green"))
+    else:
+        verdict = counted(len(differences), "difference") if differences else "the tables match"
+        for line in (*map(str, differences), Text(verdict, "bold red" if differences else "bold green")):
+            result_console().print(line if isinstance(line, Text) else Text(line))
     return 1 if differences else 0

@@ -212,28 +212,26 @@ def _storage_changefeeds(
     draw: st.DrawFn, protocols: Mapping[str, tuple[str, ...]], force_replicate: bool
 ) -> FeedOptions:
     protocol, release, options = _draw_head(draw, protocols, force_replicate)
-    if protocol is not Protocol.CSV:
-        _draw_protocol_options(draw, options, protocol.spec, release.options.unknown)
-    sink, scheduler = draw(_storage_options(protocol, release, force_replicate=force_replicate))
-    return FeedOptions(f"noop:///?{_query(options.uri)}", options.top | scheduler | {"sink": options.sink | sink})
-
-
-@st.composite
-def _storage_options(
-    draw: st.DrawFn, protocol: Protocol, release: Release, *, force_replicate: bool
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    unknown = release.options.unknown
-    csv = draw(_csv_options(release, force_replicate)) if protocol is Protocol.CSV else {}
+    unknown, least, csv = release.options.unknown, release.options, dict[str, Any]()
+    if protocol is Protocol.CSV:  # with output-handle-key some tables would need a row_key with each row
+        csv |= draw(st.sampled_from(_CSV_FORMS))
+        csv |= {name: draw(st.booleans()) for name in _CSV_SWITCHES if f"csv.{name}" not in unknown}
+        csv["binary-encoding-method"] = draw(st.sampled_from(["base64", "hex"]))
+        if force_replicate:
+            csv["output-old-value"] = True
+        options.sink["csv"] = csv
+    else:
+        _draw_protocol_options(draw, options, protocol.spec, unknown)
     old_values = protocol is not Protocol.CSV or csv.get("output-old-value", False)
     storage: dict[str, Any] = {
-        "flush-interval": draw(st.sampled_from(_FLUSH_INTERVALS[: 4 - (release.options.least_flush_ms > 100)])),
-        "file-size": draw(st.sampled_from([size for size in _FILE_BYTES if size >= release.options.least_file_bytes])),
+        "flush-interval": draw(st.sampled_from(_FLUSH_INTERVALS[: 4 - (least.least_flush_ms > 100)])),
+        "file-size": draw(st.sampled_from([size for size in _FILE_BYTES if size >= least.least_file_bytes])),
         "output-column-id": draw(st.booleans()),
         "output-raw-change-event": old_values and draw(st.booleans()),  # else the former key of a row is nowhere
     }
     if _TABLE_IDS not in unknown:
         storage[_TABLE_IDS] = draw(st.booleans())
-    sink: dict[str, Any] = {
+    options.sink |= {
         "cloud-storage-config": storage,
         "date-separator": draw(st.sampled_from(_DATE_SEPARATORS)),
         # partitions of one folder overwrite each other's files where the release does not look for them
@@ -241,23 +239,9 @@ def _storage_options(
         "file-index-digit": draw(st.sampled_from(_INDEX_DIGITS)),
         "terminator": draw(st.sampled_from(_TERMINATORS)),
     }
-    if csv:
-        sink["csv"] = csv
-    across = release.storage.dispatcher_ids and draw(st.booleans())
-    return sink, {"scheduler": {"enable-table-across-nodes": True}} if across else {}
-
-
-@st.composite
-def _csv_options(draw: st.DrawFn, release: Release, force_replicate: bool) -> dict[str, Any]:
-    """Return ``[sink.csv]``; with ``output-handle-key`` some tables would need a ``row_key`` with each row."""
-    options: dict[str, Any] = dict(draw(st.sampled_from(_CSV_FORMS)))
-    for name in _CSV_SWITCHES:
-        if f"csv.{name}" not in release.options.unknown:
-            options[name] = draw(st.booleans())
-    options["binary-encoding-method"] = draw(st.sampled_from(["base64", "hex"]))
-    if force_replicate:
-        options["output-old-value"] = True
-    return options
+    if release.storage.dispatcher_ids and draw(st.booleans()):
+        options.top["scheduler"] = {"enable-table-across-nodes": True}
+    return FeedOptions(f"noop:///?{_query(options.uri)}", options.top | {"sink": options.sink})
 
 
 def _query(parameters: Mapping[str, Any]) -> str:

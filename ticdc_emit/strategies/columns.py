@@ -78,10 +78,6 @@ class ColumnType:
     sql: str
     defaults: tuple[str, ...] = ()
 
-    @property
-    def key(self) -> bool:
-        return self.name not in NEVER_KEYS
-
 
 _Types = st.SearchStrategy[ColumnType]
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
@@ -269,7 +265,9 @@ def named_tables(
         clauses.append(f"{quoted(virtual)} bigint generated always as ({expression}) virtual")
     if is_keyed:
         clauses.append(draw(st.sampled_from(_KEYS)).format(",".join(map(quoted, columns[:key_count]))))
-    unique = [name for name, kind in zip(columns[key_count:], types[key_count:], strict=True) if kind.key]
+    unique = [
+        name for name, kind in zip(columns[key_count:], types[key_count:], strict=True) if kind.name not in NEVER_KEYS
+    ]
     if unique and is_keyed and draw(st.booleans()):
         clauses.append(f"unique key ({quoted(draw(st.sampled_from(unique)))})")
     return table, f"create table {quoted(schema, table)} ({', '.join(clauses)})"

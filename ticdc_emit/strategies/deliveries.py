@@ -7,7 +7,7 @@ transactions and in the same order. A checkpoint never falls. A run may end befo
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -31,6 +31,8 @@ from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
 __all__ = ["Delivery", "deliveries", "redelivered"]
 
 _BEFORE_ALL = -1
+
+Arrive: TypeAlias = "Callable[[list[Message], ChangefeedConfig, SchemaSource], list[Message]]"
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,15 +89,24 @@ class Delivery:
         members.finish()
         return cls(history, feed.load(time_zone=history.time_zone), feed, messages, partitions, schemas)
 
+    @classmethod
+    def of(cls, history: History, feed: FeedOptions, arrive: Arrive = lambda sent, *_: sent) -> Delivery:
+        """Return how a history arrives from a changefeed. ``arrive``: makes the messages as they arrive of those that
+        TiCDC sends, the configuration and the schemas. Raises what :meth:`History.messages
+        <ticdc_emit.traffic.History.messages>` raises.
+        """
+        config, registry = feed.load(time_zone=history.time_zone), MemoryRegistry()
+        sent = history.messages(config, registry=registry)
+        schemas: dict[int | str, str] = {post.id: post.schema for post in registry.posts if post.id is not None}
+        partitions = {message.topic: config.kafka.partition_num or 1 for message in sent}
+        return cls(history, config, feed, arrive(sent, config, schemas), partitions, schemas)
+
     def with_history(self, history: History) -> Delivery:
         """Return how another history arrives from this changefeed: each message once, or, where some come again here,
-        all of them twice. Raises what :meth:`History.messages <ticdc_emit.traffic.History.messages>` raises.
+        all of them twice. Raises as :meth:`of`.
         """
-        messages, schemas = sent_by(history, self.config)
-        again = len(self.messages) > len(sent_by(self.history, self.config)[0])
-        partitions = {message.topic: self.config.kafka.partition_num or 1 for message in messages}
-        arrived = renumber(messages * (2 if again else 1))
-        return Delivery(history, self.config, self.feed, arrived, partitions, schemas)
+        times = 2 if len(self.messages) > len(Delivery.of(self.history, self.feed).messages) else 1
+        return Delivery.of(history, self.feed, lambda sent, *_: renumber(sent * times))
 
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed."""
@@ -161,19 +172,10 @@ def _require_restarts(max_restarts: int) -> None:
 def _deliveries(
     draw: st.DrawFn, history: st.SearchStrategy[History], feed: st.SearchStrategy[FeedOptions], max_restarts: int
 ) -> Delivery:
-    drawn_history, options = draw(history), draw(feed)
-    config = options.load(time_zone=drawn_history.time_zone)
-    sent, schemas = sent_by(drawn_history, config)
-    arrived = draw(redelivered(sent, config, schemas=schemas, max_restarts=max_restarts))
-    partitions = {message.topic: config.kafka.partition_num or 1 for message in sent}
-    return Delivery(drawn_history, config, options, arrived, partitions, schemas)
+    def arrive(sent: list[Message], config: ChangefeedConfig, schemas: SchemaSource) -> list[Message]:
+        return draw(redelivered(sent, config, schemas=schemas, max_restarts=max_restarts))
 
-
-def sent_by(history: History, config: ChangefeedConfig) -> tuple[list[Message], dict[Any, str]]:
-    """Return the messages of a changefeed and the Avro schemas by id."""
-    registry = MemoryRegistry()
-    sent = history.messages(config, registry=registry)
-    return sent, {post.id: post.schema for post in registry.posts}
+    return Delivery.of(draw(history), draw(feed), arrive)
 
 
 SentCommits: TypeAlias = "dict[Target, list[tuple[int, SentMessage]]]"

@@ -3,7 +3,7 @@
 In: a history, and what says whether one fails. Out: the smallest that was found in the time given.
 
 Hypothesis makes examples smaller by how they were drawn. A history has parts that say more: its tables, the lives of
-rows, commits, statements, columns. Of each kind all but one are left out, then half, a quarter, down to one (delta
+rows, statements, columns. Of each kind all but one are left out, then half, a quarter, down to one (delta
 debugging), so a failure that needs one row of eight tables is found in some dozens of tries. What is left is still a
 history that TiCDC could send: where a change is left out, the next one of its row begins where it did.
 """
@@ -26,6 +26,7 @@ __all__ = ["smaller"]
 _Change: TypeAlias = Mapping[str, Any]
 _Cut: TypeAlias = "tuple[Callable[[History], Sequence[Any]], Callable[[History, Sequence[Any]], History]]"
 
+_IMAGES = ("before", "after")
 _READABLE = Style(upper=True, spaced=True, qualified=False, sent=False, introduced=False)
 
 
@@ -163,29 +164,12 @@ def _without_elements(history: History, gone: Sequence[tuple[int, Any]]) -> Hist
             text = replace(node, columns=columns, constraints=constraints).restore(_READABLE)
             dropped |= {(node.table.name, each.name) for each in node.columns if each not in columns}
         statements.append(text)
-    rows = _with_images(
-        history, lambda row, image: {name: text for name, text in image.items() if (row["table"], name) not in dropped}
-    )
+
+    def kept(table: str, image: Mapping[str, Any] | None) -> Any:
+        return image and {name: text for name, text in image.items() if (table, name) not in dropped}
+
+    rows = [{**row, **{which: kept(row["table"], row.get(which)) for which in _IMAGES}} for row in history.rows]
     return replace(history, schema=";\n".join(statements), rows=rows)
-
-
-def _filled_columns(history: History) -> list[tuple[str, str]]:
-    images = [(row["table"], image or {}) for row in history.rows for image in (row.get("before"), row.get("after"))]
-    return sorted({(table, name) for table, image in images for name in image if image[name] is not None})
-
-
-def _without_values(history: History, columns: Sequence[tuple[str, str]]) -> History:
-    def emptied(row: _Change, image: _Change) -> _Change:
-        return {name: None if (row["table"], name) in columns else text for name, text in image.items()}
-
-    return replace(history, rows=_with_images(history, emptied))
-
-
-def _with_images(history: History, of: Callable[[_Change, _Change], _Change]) -> list[_Change]:
-    return [
-        {**row, **{which: image and of(row, image) for which in ("before", "after") for image in (row.get(which),)}}
-        for row in history.rows
-    ]
 
 
 _CUTS: tuple[_Cut, ...] = (
@@ -193,9 +177,7 @@ _CUTS: tuple[_Cut, ...] = (
     (lambda history: history.ddl[::-1], _without_statements),
     (lambda history: split_statements(history.schema), _without_tables),
     (lambda history: _groups(_lives(history)), _without_changes),
-    (lambda history: _groups([row["commit_ts"] for row in history.rows]), _without_changes),
     (lambda history: _groups(range(len(history.rows))), _without_changes),
     (lambda history: ["seq"], _without_seq),
     (_elements, _without_elements),
-    (_filled_columns, _without_values),
 )

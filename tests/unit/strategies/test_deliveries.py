@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.verify import verify
-from ticdc_emit.errors import StrategyError
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.strategies import Delivery, changefeeds, deliveries, histories, names, redelivered
 from ticdc_emit.traffic import History
@@ -92,8 +91,3 @@ def test_another_history_arrives_from_the_same_changefeed() -> None:
 
     check()
     assert seen == {1, 2}
-
-
-def test_a_negative_number_of_restarts_is_refused() -> None:
-    with pytest.raises(StrategyError, match="max_restarts=-1 is negative"):
-        deliveries(max_restarts=-1)

@@ -31,6 +31,7 @@ from ticdc_emit.strategies import (
     changefeeds,
     changes,
     ddl,
+    deliveries,
     histories,
     names,
     rows,
@@ -184,21 +185,6 @@ class TestTables:
         sql = found(tables(), lambda sql: True, SHRINKING)
         assert re.fullmatch(r"create table `test`.`\w{1,2}` \((`\w{1,2}`) tinyint not null, primary key \(\1\)\)", sql)
 
-    @pytest.mark.parametrize(
-        ("options", "argument"),
-        [
-            ({"types": ["integer"]}, "types"),
-            ({"types": ""}, "types"),
-            ({"types": []}, "types"),
-            ({"types": ["json", "text"]}, "types"),
-            ({"max_columns": 0}, "max_columns"),
-        ],
-    )
-    def test_wrong_arguments(self, options: dict[str, Any], argument: str) -> None:
-        with pytest.raises(StrategyError) as caught:
-            tables(**options)
-        assert caught.value.argument == argument
-
 
 class TestChanges:
     def test_kinds(self) -> None:
@@ -216,15 +202,6 @@ class TestChanges:
     def test_encodable(self) -> None:
         change = found(changes(parsed(SCHEMA), ops=["update"]), lambda drawn: True)
         assert Encoder("memory://t/?protocol=canal-json", SCHEMA).encode([change]).num_rows == 1
-
-    @pytest.mark.parametrize("ops", ["upsert", [], ["upsert"]])
-    def test_wrong_operations(self, ops: Any) -> None:
-        with pytest.raises(StrategyError, match="operations"):
-            changes(SCHEMA, ops=ops)
-
-    def test_sql_of_several_tables(self) -> None:
-        with pytest.raises(StrategyError, match="makes 2 tables"):
-            rows("create table a (id int); create table b (id int)")
 
 
 class TestDdl:
@@ -262,11 +239,6 @@ class TestDdl:
         columns = "a float, b time(2), c decimal(5,2), d int, e varchar(5), primary key (a, b, c, d, e)"
         catalog = catalog_from_sql(f"create table test.t ({columns})")
         never(ddl(catalog, kinds=["modify column"]), lambda query: any(f"column `{name}`" in query for name in "abc"))
-
-    @pytest.mark.parametrize("kinds", ["add columns", [], ["add columns"]])
-    def test_wrong_kinds(self, kinds: Any) -> None:
-        with pytest.raises(StrategyError, match="kinds of DDL"):
-            ddl(self.CATALOG, kinds=kinds)
 
 
 def commits(history: History) -> dict[tuple[Any, ...], list[Any]]:
@@ -355,22 +327,6 @@ class TestHistories:
             lambda history: history.ddl or any("seq" in row for row in history.rows),
         )
 
-    @pytest.mark.parametrize(
-        ("arguments", "argument"),
-        [
-            ({"max_commits": 0}, "max_commits"),
-            ({"max_tables": 0}, "max_tables"),
-            ({"schema": ""}, "schema"),
-            ({"types": ["integer"]}, "types"),
-            ({"ddl_kinds": ["add colum"]}, "ddl_kinds"),
-            ({"ddl_kinds": ""}, "ddl_kinds"),
-        ],
-    )
-    def test_wrong_arguments(self, arguments: dict[str, Any], argument: str) -> None:
-        with pytest.raises(StrategyError) as caught:
-            histories(**arguments)
-        assert caught.value.argument == argument
-
     def test_a_mistyped_kind(self) -> None:
         with pytest.raises(StrategyError, match=r"^ddl_kinds=\['add colum'\]: not all.*Did you mean add column\? Give"):
             histories(ddl_kinds=["add colum"])
@@ -449,24 +405,35 @@ class TestChangefeeds:
         assert config.force_replicate
         assert config.kafka.partition_num == 1
 
-    @pytest.mark.parametrize(
-        ("arguments", "argument"),
-        [
-            ({"protocols": ["canal"]}, "protocols"),
-            ({"protocols": "canaljson"}, "protocols"),
-            ({"protocols": [7]}, "protocols"),
-            ({"protocols": ["avro"], "force_replicate": True}, "force_replicate"),
-            ({"partitions": ["rowid"]}, "partitions"),
-            ({"partitions": []}, "partitions"),
-            ({"max_partitions": 0}, "max_partitions"),
-            ({"releases": "9.9"}, "releases"),
-            ({"releases": ["8.1"], "protocols": "debezium-avro"}, "releases"),
-        ],
-    )
-    def test_wrong_arguments(self, arguments: dict[str, Any], argument: str) -> None:
-        with pytest.raises(StrategyError) as caught:
-            changefeeds(**arguments)
-        assert caught.value.argument == argument
+
+WRONG: list[tuple[Callable[..., Any], str, list[dict[str, Any]]]] = [
+    (tables, "types", [{"types": value} for value in (["integer"], "", [], ["json", "text"])]),
+    (tables, "max_columns", [{"max_columns": 0}]),
+    (changes, "ops", [{"table": SCHEMA, "ops": value} for value in ("upsert", [], ["upsert"])]),
+    (rows, "table", [{"table": "create table a (id int); create table b (id int)"}]),
+    (ddl, "kinds", [{"catalog": TestDdl.CATALOG, "kinds": value} for value in ("add columns", [], ["add columns"])]),
+    (histories, "max_commits", [{"max_commits": 0}]),
+    (histories, "max_tables", [{"max_tables": 0}]),
+    (histories, "schema", [{"schema": ""}]),
+    (histories, "types", [{"types": ["integer"]}]),
+    (histories, "ddl_kinds", [{"ddl_kinds": ["add colum"]}, {"ddl_kinds": ""}]),
+    (changefeeds, "protocols", [{"protocols": value} for value in (["canal"], "canaljson", [7])]),
+    (changefeeds, "force_replicate", [{"protocols": ["avro"], "force_replicate": True}]),
+    (changefeeds, "partitions", [{"partitions": ["rowid"]}, {"partitions": []}]),
+    (changefeeds, "max_partitions", [{"max_partitions": 0}]),
+    (changefeeds, "releases", [{"releases": "9.9"}, {"releases": ["8.1"], "protocols": "debezium-avro"}]),
+    (deliveries, "max_restarts", [{"max_restarts": -1}]),
+]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "argument", "given"),
+    [(strategy, argument, given) for strategy, argument, several in WRONG for given in several],
+)
+def test_a_wrong_argument_is_named(strategy: Callable[..., Any], argument: str, given: dict[str, Any]) -> None:
+    with pytest.raises(StrategyError) as caught:
+        strategy(**given)
+    assert caught.value.argument == argument
 
 
 def test_the_documented_tests_have_no_deadline() -> None:

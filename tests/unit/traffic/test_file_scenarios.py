@@ -170,5 +170,4 @@ def test_stages_are_saved_in_a_directory(tmp_path: Path) -> None:
 
 def test_it_is_shown_in_a_few_words() -> None:
     case = made("date-rollover", "csv")
-    assert repr(case).startswith("<FileScenario date-rollover as csv, seed 1: ")
-    assert "midnight" in case._repr_html_()
+    assert repr(case) == "<FileScenario date-rollover as csv, seed 1>"

@@ -23,7 +23,6 @@ from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.hints import counted, facts_html
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.storage.folder import Folder, MemoryFolder, Write
@@ -63,19 +62,6 @@ class FileScenario(AnyScenario):
 
     kind: FileScenarioKind
     stages: tuple[Stage, ...]
-
-    def __repr__(self) -> str:
-        writes = counted(sum(len(stage.writes) for stage in self.stages), "write")
-        stages = counted(len(self.stages), "stage")
-        return f"<FileScenario {self.name} as {self.protocol}, seed {self.seed}: {writes} in {stages}>"
-
-    def _repr_html_(self) -> str:
-        kind = self.kind
-        facts = [("incident", kind.incident), ("breaks", kind.breaks), ("outcome", kind.outcome)]
-        facts += [
-            (f"stage {number}", counted(len(stage.writes), "write")) for number, stage in enumerate(self.stages, 1)
-        ]
-        return facts_html(f"{self.name} as {self.protocol}, seed {self.seed}", facts)
 
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed; a ``FolderReader`` reads the files for it."""

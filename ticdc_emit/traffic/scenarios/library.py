@@ -1,5 +1,5 @@
 """All scenarios by name, for a protocol and a seed. The messages are a changefeed's, with registries that record
-schemas, or enforce BACKWARD compatibility as a consumer's registry may.
+schemas, and refuse one where a consumer's registry with BACKWARD compatibility does.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from urllib.parse import urlencode
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefeed
 from ticdc_emit.config.protocols import QUEUED, form_of, parse_protocol_name
 from ticdc_emit.consume.readers import reader_for
-from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
+from ticdc_emit.errors import ConfigError, TicdcEmitError
 from ticdc_emit.registry.base import MemoryRegistry, SchemaRegistry, registry_for
-from ticdc_emit.registry.headers import RegisteredSchema, confluent_schema
-from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
+from ticdc_emit.registry.headers import RegisteredSchema
 from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
 from ticdc_emit.traffic.scenarios.model import (
@@ -28,7 +27,6 @@ from ticdc_emit.traffic.scenarios.model import (
 )
 from ticdc_emit.traffic.scenarios.orders import tso_at
 
-_INCOMPATIBLE = 409
 _TOPIC = "ticdc-scenario"
 _WATERMARK_EVERY_S = 1.0
 _REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their schemas
@@ -56,8 +54,7 @@ def scenario(
     the first that has the protocol and what the scenario needs. ``topic``: the changefeed's default topic.
     ``registry``: where Avro's schemas are registered, default: in memory; ``schema_registry``: its URL, for readers of
     the configuration. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name, and a protocol or a release
-    that cannot send the scenario, :class:`~ticdc_emit.errors.MissingDependencyError` if it needs the extra
-    ``registry``.
+    that cannot send the scenario.
     """
     kind = kind_named(name, _KINDS)
     chosen = kind.protocols[0] if protocol is None else form_of(*parse_protocol_name(protocol))
@@ -81,8 +78,7 @@ def scenario(
             remedy=f"Use the release {sending}, or another protocol",
             option="release",
         )
-    strict = kind.refused_at is not None and kind.refused is IncompatibleSchemaError
-    recorded = RecordingRegistry(registry or (BackwardRegistry() if strict else MemoryRegistry()))
+    recorded = RecordingRegistry(registry or MemoryRegistry(kind.rejects))
     if kind.refused_at is not None:
         end = tso_at(kind.refused_at)
         before = [row for row in history.rows if row["commit_ts"] < end]
@@ -176,21 +172,3 @@ class RecordingRegistry:
 
     def close(self) -> None:
         self._registry.close()
-
-
-class BackwardRegistry:
-    """A registry in memory in which a schema must read data of the subject's last schema (extra ``registry``)."""
-
-    def __init__(self) -> None:
-        self._store = RegistryStore("BACKWARD")
-
-    def register(self, subject: str, schema: str) -> RegisteredSchema:
-        """Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` for a schema that cannot."""
-        try:
-            return confluent_schema(self._store.register(subject, schema))
-        except Refusal as refusal:
-            kind = IncompatibleSchemaError if refusal.status == _INCOMPATIBLE else RegistryError
-            raise kind(refusal.message, subject=subject, status=refusal.status) from None
-
-    def close(self) -> None:
-        """Nothing to release."""

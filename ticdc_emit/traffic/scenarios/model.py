@@ -21,7 +21,7 @@ from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, TicdcEmitError
-from ticdc_emit.hints import counted, did_you_mean, facts_html
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.storage.folder import Write
@@ -35,9 +35,6 @@ FEEDS = FORMS
 
 WITH_DDL = tuple(name for name in FEEDS if spec_of(name).ddl)
 """Feeds that send DDL and watermarks."""
-
-WITH_DEFAULTS = tuple(name for name in FEEDS if spec_of(name).tells_defaults)
-"""Feeds that show the value of a new column in old rows."""
 
 WITH_CHECKSUMS = tuple(name for name in FEEDS if spec_of(name).row_checksums)
 """Feeds whose rows can have checksums."""
@@ -131,8 +128,8 @@ class ScenarioKind(AnyKind):
 
     ``changefeed``: the changefeed file, as a mapping, and ``parameters`` those of the sink URI, as far as its protocol
     has them. ``needs``: by protocol, an option that a release must have. ``refused_at``: the second from which on the
-    producer gets an error of the type ``refused``. ``refusal``: the error that a correct consumer raises, instead of
-    having tables. ``asks_source``: a consumer reads some rows in TiDB.
+    producer gets an error of the type ``refused``. ``rejects``: what the registry lets no schema hold. ``refusal``: the
+    error that a correct consumer raises, instead of having tables. ``asks_source``: a consumer reads some rows in TiDB.
     """
 
     protocols = FEEDS
@@ -143,6 +140,7 @@ class ScenarioKind(AnyKind):
     asks_source: ClassVar[bool] = False
     refused_at: ClassVar[float | None] = None
     refused: ClassVar[type[TicdcEmitError]] = IncompatibleSchemaError
+    rejects: ClassVar[str | None] = None
     refusal: ClassVar[type[TicdcEmitError] | None] = None
 
     def history(self, chance: random.Random) -> History:
@@ -194,6 +192,9 @@ class AnyScenario:
     expected: Tables
     keys: Mapping[tuple[str, str], tuple[str, ...]]
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} as {self.protocol}, seed {self.seed}>"
+
     @property
     def name(self) -> str:
         """The kind's name."""
@@ -228,15 +229,6 @@ class Scenario(AnyScenario):
     refusal: type[TicdcEmitError] | None = None
     refused: TicdcEmitError | None = None
 
-    def __repr__(self) -> str:
-        return f"<Scenario {self.name} as {self.protocol}, seed {self.seed}: {counted(len(self.messages), 'message')}>"
-
-    def _repr_html_(self) -> str:
-        kind = self.kind
-        facts = [("incident", kind.incident), ("breaks", kind.breaks), ("outcome", kind.outcome)]
-        facts += [("messages", f"{len(self.messages):,}"), ("tables", ", ".join(map(".".join, self.expected)))]
-        return facts_html(f"{self.name} as {self.protocol}, seed {self.seed}", facts)
-
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed."""
         return ReferenceConsumer(
@@ -257,8 +249,12 @@ class Scenario(AnyScenario):
 
     def send(self, sink: Sink) -> DeliveryReport:
         """Send the messages, each partition in order, until all are acknowledged; raises the errors of the sink."""
-        sink.prepare(self.partitions)
-        batch = pa.RecordBatch.from_pylist([each._asdict() for each in self.messages], MESSAGE_SCHEMA)
-        with sink.open(sink.message_limit(self.partitions)) as writer:
-            writer.write(batch)
-            return writer.flush()
+        return send(sink, self.partitions, self.messages)
+
+
+def send(sink: Sink, partitions: Mapping[str, int], messages: Iterable[Message]) -> DeliveryReport:
+    sink.prepare(partitions)
+    batch = pa.RecordBatch.from_pylist([each._asdict() for each in messages], MESSAGE_SCHEMA)
+    with sink.open(sink.message_limit(partitions)) as writer:
+        writer.write(batch)
+        return writer.flush()
