@@ -37,7 +37,9 @@ class ConsumerFailure(Exception):  # noqa: N818 - of the consumer, which is what
 
 
 class ConsumerProcess:
-    """A consumer as a child process, not in a shell, started anew if it ended. ``timeout_s``: for each answer."""
+    """A consumer as a child process, not in a shell, started anew if it ended; the caller closes it. ``timeout_s``: for
+    each answer.
+    """
 
     def __init__(self, command: str, timeout_s: float, *, canonical: bool = False) -> None:
         self._timeout_s, self._canonical = timeout_s, canonical
@@ -56,14 +58,6 @@ class ConsumerProcess:
         """End the consumer and return its exit code; ``None`` if none runs."""
         process, self._process = self._process, None
         return None if process is None else _ended(process)
-
-    def __enter__(self) -> ConsumerProcess:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and self._process is not None:
-            self._process.kill()
-        self.close()
 
 
 class ConsumerOfKafka:

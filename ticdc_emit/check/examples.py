@@ -34,7 +34,6 @@ from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.json_objects import json_line
-from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
 from ticdc_emit.traffic.scenarios.model import Scenario, richest_parameters
 
 __all__ = ["Example", "Setting", "feed_of_examples"]
@@ -61,13 +60,11 @@ def feed_of_examples(
     document: dict[str, Any] = copy.deepcopy(dict(changefeed or {}))
     name = protocol or read_document(document).at("sink").text("protocol") or PROTOCOLS[0]
     own = release or read_document(document).at("ticdc-emit").text("release")
-    if own is None and sink_uri is None:
-        own = parse_protocol_name(name)[0].releases[0]
+    if sink_uri is None:
+        own = own or parse_protocol_name(name)[0].releases[0]
+        sink_uri = f"memory://check/?{urlencode(richest_parameters(name, Release.parse(own), _PARTITIONS))}"
     if own is not None:
         document["ticdc-emit"] = {**document.get("ticdc-emit", {}), "release": Release.parse(own).name}
-    if sink_uri is None:
-        parameters = richest_parameters(name, Release.parse(own), _PARTITIONS)
-        sink_uri = f"memory://check/?{urlencode(parameters)}"
     feed = FeedOptions(sink_uri, document)
     try:
         config = feed.load()
@@ -118,10 +115,6 @@ class Example:
         parts = {"table": self.keys, "row": history.rows, "statement": history.ddl, "message": self.arrival.messages}
         counts = ", ".join(counted(len(each), name) for name, each in parts.items())
         return f"{self.behaviour} {self.number}: {counts}"
-
-    def check(self, tables: GivenTables, *, canonical: bool = False) -> list[Difference]:
-        """Compare a consumer's tables with the expected ones. Raises :class:`~ticdc_emit.errors.ConfigError`."""
-        return differences(self.tables if canonical else self.shown, self.keys, tables)
 
     def to_dict(self, *, canonical: bool = False, messages: bool = True) -> dict[str, Any]:
         """Return ``behaviour``, ``example``, the members of the delivery, ``plan``, ``must_raise``, ``expected`` (rows
@@ -192,7 +185,7 @@ class Setting:
             rules = [{**rule, "partition": "ts"} for rule in sink.get("dispatchers") or [_BY_TS]]
             feed = FeedOptions(feed.sink_uri, {**feed.changefeed, "sink": {**sink, "dispatchers": rules}})
         try:
-            delivery = Delivery.of(history, feed, lambda *sent: arrived(*sent, plan))
+            delivery = Delivery.of(history, feed, lambda sent, config, schemas: arrived(sent, config, schemas, plan))
             consumer = delivery.consumer()
             consumer.take_all(delivery.messages)
             consumer.finish()
@@ -234,7 +227,7 @@ class Setting:
 
         providers = importlib.import_module("hypothesis.internal.conjecture.providers")
         # newer releases draw constants of the sources in a checkout, and an installation has others
-        without = {"_get_local_constants": lambda: providers.Constants(), "CONSTANTS_CACHE": {}}
+        without: dict[str, Any] = {"_get_local_constants": lambda: providers.Constants(), "CONSTANTS_CACHE": {}}
         with patch.multiple(providers, **{name: each for name, each in without.items() if hasattr(providers, name)}):
             draw()
         return drawn

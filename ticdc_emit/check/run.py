@@ -27,7 +27,7 @@ from ticdc_emit.strategies.failures import SHRINK_SECONDS
 from ticdc_emit.strategies.smaller import smaller
 from ticdc_emit.traffic.expected_tables import shown_tables
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables
+from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
 
 __all__ = ["Failure", "Outcome", "Verdict", "check"]
 
@@ -246,7 +246,7 @@ class Run:
         if must_refuse:
             told = f"the consumer took a message that it must refuse ({example.refusal})"
             return Failure(example, told, tables=tables)
-        found = example.check(tables, canonical=self.canonical)
+        found = differences(example.tables if self.canonical else example.shown, example.keys, tables)
         return Failure(example, None, found, tables) if found else None
 
     def _explained(self, first: Failure, behaviour: Behaviour) -> Failure:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +122,7 @@ def _consumer(options: Check, stack: ExitStack) -> Ask:
 
     timeout, canonical = options.answer_timeout, options.canonical
     if options.kafka is None:
-        return stack.enter_context(ConsumerProcess(options.command or "", timeout, canonical=canonical))
+        return stack.enter_context(closing(ConsumerProcess(options.command or "", timeout, canonical=canonical)))
     if options.tables_command is None:
         raise ConfigError(
             "--kafka needs the program that prints the consumer's tables",

@@ -190,6 +190,6 @@ def _compare(story: AnyScenario, path: Path, *, as_json: bool) -> int:
         print_json({"scenario": story.name, "differences": [vars(each) for each in differences]})
     else:
         verdict = counted(len(differences), "difference") if differences else "the tables match"
-        for line in (*map(str, differences), Text(verdict, "bold red" if differences else "bold green")):
-            result_console().print(line if isinstance(line, Text) else Text(line))
+        for line in (*map(Text, map(str, differences)), Text(verdict, "bold red" if differences else "bold green")):
+            result_console().print(line)
     return 1 if differences else 0

@@ -33,7 +33,8 @@ _READABLE = Style(upper=True, spaced=True, qualified=False, sent=False, introduc
 def smaller(history: History, fails: Callable[[History], bool], *, seconds: float) -> History:
     """Return the smallest history that was found to fail, which may be ``history`` itself.
 
-    ``fails``: called with valid histories, none of them twice, until ``seconds`` are over.
+    ``fails``: called with valid histories, none of them twice, until ``seconds`` are over. A value may not fit its
+    column any more, where a MODIFY COLUMN is gone: encoding then raises another error than the one that is looked for.
     """
     ends, tried, keyed = time.monotonic() + seconds, {history.to_json()}, all(history.keys().values())
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume import ReferenceConsumer
+from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.strategies import histories, names
 from ticdc_emit.strategies.smaller import smaller
 from ticdc_emit.traffic import History
@@ -95,7 +96,10 @@ def test_each_one_that_is_tried_is_valid(history: History, random: Any) -> None:
     config = load_changefeed("memory://any/?protocol=simple&partition-num=1")
 
     def fails(each: History) -> bool:
-        sent = each.messages(config)
+        try:
+            sent = each.messages(config)
+        except InvalidValueError:  # of a value for which a MODIFY COLUMN had made room
+            return False
         consumer = ReferenceConsumer(config, each.catalog(), partitions={message.topic: 1 for message in sent})
         consumer.take_all(sent)
         consumer.finish()

@@ -130,13 +130,6 @@ def test_who_expects_the_table_of_every_file_ends(protocol: str) -> None:
 # -- the scenarios themselves -----------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_makes_the_same_files_and_another_one_others() -> None:
-    first, again, other = (file_scenario("files-again", seed=seed) for seed in (3, 3, 4))
-    assert first.stages == again.stages
-    assert first.stages != other.stages
-    assert first.protocol == "csv"
-
-
 @pytest.mark.parametrize("kind", file_scenarios(), ids=lambda kind: kind.name)
 def test_a_seed_tells_the_tables_for_both_protocols(kind: FileScenarioKind) -> None:
     first, second = (made(kind.name, protocol) for protocol in kind.protocols)
@@ -147,15 +140,6 @@ def test_a_release_without_it_is_refused() -> None:
     with pytest.raises(ConfigError, match="the storage sink of next does not do what the scenario") as refused:
         file_scenario("index-before-data", release="next")
     assert "classic" in refused.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("name", "protocol", "named"),
-    [("date-rolover", None, "date-rollover"), ("date-rollover", "avro", "csv"), ("b-a-b", None, "files-again")],
-)
-def test_what_is_none_is_refused(name: str, protocol: str | None, named: str) -> None:
-    with pytest.raises(ConfigError, match=named):
-        file_scenario(name, protocol=protocol)
 
 
 def test_stages_are_saved_in_a_directory(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.testing import MemoryTopics
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKind, scenario, scenarios
+from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKind, file_scenario, scenario, scenarios
 from ticdc_emit.traffic.scenarios.comparison import differences
 from ticdc_emit.traffic.scenarios.library import RecordingRegistry
 
@@ -404,11 +404,13 @@ def test_what_is_delivered_is_legal(name: str, protocol: str) -> None:
 # -- the scenarios themselves -----------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_makes_the_same_bytes_and_another_one_others() -> None:
-    first, again, other = (scenario("redelivery", seed=seed) for seed in (3, 3, 4))
-    assert first.messages == again.messages
-    assert first.messages != other.messages
-    assert first.protocol == FEEDS[0]
+@pytest.mark.parametrize(
+    ("make", "name", "what"), [(scenario, "redelivery", "messages"), (file_scenario, "files-again", "stages")]
+)
+def test_the_same_seed_makes_the_same_bytes_and_another_one_others(make: Any, name: str, what: str) -> None:
+    first, again, other = (make(name, seed=seed) for seed in (3, 3, 4))
+    assert getattr(first, what) == getattr(again, what) != getattr(other, what)
+    assert first.protocol == (FEEDS[0] if make is scenario else "csv")
 
 
 @pytest.mark.parametrize("kind", scenarios(), ids=lambda kind: kind.name)
@@ -512,13 +514,19 @@ def test_what_differs_is_shown(expected: Tables, key: tuple[str, ...], rows: lis
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
-    [(("nothing", None), "redelivery"), (("tombstones", "canal-json"), "avro"), (("redelivery", "csv"), "simple-avro")],
+    ("make", "name", "protocol", "named"),
+    [
+        (scenario, "nothing", None, "redelivery"),
+        (scenario, "tombstones", "canal-json", "avro"),
+        (scenario, "redelivery", "csv", "simple-avro"),
+        (file_scenario, "date-rolover", None, "date-rollover"),
+        (file_scenario, "date-rollover", "avro", "csv"),
+        (file_scenario, "b-a-b", None, "files-again"),
+    ],
 )
-def test_a_scenario_that_is_none_is_refused(arguments: tuple[str, str | None], named: str) -> None:
-    name, protocol = arguments
+def test_what_is_none_is_refused(make: Any, name: str, protocol: str | None, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
-        scenario(name, protocol=protocol)
+        make(name, protocol=protocol)
 
 
 def test_a_registry_that_refuses_nothing_is_told() -> None:
