@@ -17,8 +17,6 @@ from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
 from ticdc_emit.traffic.scenarios.library import scenario
 from ticdc_emit.traffic.scenarios.model import ScenarioKind, feed_of, kind_named, kinds_in
 
-__all__ = ["BEHAVIOURS", "Behaviour", "chosen"]
-
 _FEW = 6
 """Examples of a group of types, a statement or a fault."""
 

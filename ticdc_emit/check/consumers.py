@@ -26,8 +26,6 @@ from ticdc_emit.traffic.json_objects import Members
 from ticdc_emit.traffic.scenarios.comparison import GivenTables
 from ticdc_emit.traffic.scenarios.model import send
 
-__all__ = ["ConsumerFailure", "ConsumerOfKafka", "ConsumerProcess"]
-
 _ANSWER = '{"example": 1, "tables": {"schema.table": [{"column": "text", ...}, ...]}}'
 _END_S = 5.0  # which a consumer has to end after the end of its input
 

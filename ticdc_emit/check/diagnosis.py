@@ -24,8 +24,6 @@ from ticdc_emit.sql.types import FSP_TYPES, INTEGER_TYPES, TEMPORAL_TYPES, MySQL
 from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.traffic.scenarios.comparison import GivenTables, rows_by_table, shown_key
 
-__all__ = ["Diagnosis", "diagnose"]
-
 _MOST_PREFIXES = 32  # on which the consumer is run one by one; a longer example is halved first
 _IsWrong: TypeAlias = Callable[[Sequence[Message]], bool]
 

@@ -36,8 +36,6 @@ from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.json_objects import json_line
 from ticdc_emit.traffic.scenarios.model import Scenario, richest_parameters
 
-__all__ = ["Example", "Setting", "feed_of_examples"]
-
 _REGISTRY = "http://127.0.0.1:8081"
 _TOPIC_OF_A_TABLE = {"matcher": ["*.*"], "topic": "{schema}_{table}"}
 _BY_TS = {"matcher": ["*.*"], "partition": "ts"}

@@ -18,8 +18,6 @@ from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.strategies.deliveries import restarted, sent_by_partition
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, interleave, redeliver, renumber
 
-__all__ = ["FAULTS", "Fault", "arrived", "drawn_plan"]
-
 _MOST_FAULTS = 3
 _LONGEST_RETRY = 5
 

@@ -26,8 +26,6 @@ from ticdc_emit.sql.types import FSP_TYPES, NUMBER_TYPES, MySQLType
 from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.traffic.expected_tables import as_shown
 
-__all__ = ["NAIVE", "RIGHT", "AnyNaive", "Naive", "Rows", "tables_of"]
-
 Rows: TypeAlias = "dict[tuple[str, str], list[Row]]"
 
 

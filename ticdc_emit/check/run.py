@@ -29,8 +29,6 @@ from ticdc_emit.traffic.expected_tables import shown_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
 
-__all__ = ["Failure", "Outcome", "Verdict", "check"]
-
 _MOST_SHOWN = 5
 
 Ask: TypeAlias = Callable[[Example], GivenTables]

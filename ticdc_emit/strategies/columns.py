@@ -18,21 +18,6 @@ from ticdc_emit.sql.words import quoted, string_literal
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = [
-    "NEVER_KEYS",
-    "TYPES",
-    "ColumnType",
-    "TableOptions",
-    "TableShape",
-    "column_clause",
-    "known_names",
-    "named_tables",
-    "names",
-    "same_name",
-    "tables",
-    "without_backslashes",
-]
-
 
 _LONGEST = 8
 _FIRST = "abcdefghijklmnopqrstuvwxyz"

@@ -32,8 +32,6 @@ from ticdc_emit.strategies.columns import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["DDL_KINDS", "applicable", "ddl"]
-
 _Statements = st.SearchStrategy[str]
 
 _WITHOUT_ZERO = frozenset({"json", "vector", "date", "datetime", "timestamp"})

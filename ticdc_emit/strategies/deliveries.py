@@ -28,8 +28,6 @@ from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.json_objects import VERSION, Json, Members, encoded, json_line
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
 
-__all__ = ["Delivery", "deliveries", "redelivered"]
-
 _BEFORE_ALL = -1
 
 Arrive: TypeAlias = "Callable[[list[Message], ChangefeedConfig, SchemaSource], list[Message]]"

@@ -33,8 +33,6 @@ from ticdc_emit.hints import counted
 from ticdc_emit.strategies.smaller import smaller
 from ticdc_emit.traffic.history import History
 
-__all__ = ["SHRINK_SECONDS", "FailureWatch", "watch_failures"]
-
 SHRINK_SECONDS = 20.0
 """How long smaller examples are looked for, in seconds."""
 

@@ -28,8 +28,6 @@ from ticdc_emit.tso import LOGICAL_BITS
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["FIRST_TSO", "Change", "Row", "change", "changes", "histories", "rows", "table_of"]
-
 
 Change: TypeAlias = "dict[str, Any]"
 

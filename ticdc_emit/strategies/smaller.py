@@ -21,8 +21,6 @@ from ticdc_emit.sql.nodes.base import Style
 from ticdc_emit.sql.script import split_statements
 from ticdc_emit.traffic.history import History, tables_of
 
-__all__ = ["smaller"]
-
 _Change: TypeAlias = Mapping[str, Any]
 _Cut: TypeAlias = "tuple[Callable[[History], Sequence[Any]], Callable[[History, Sequence[Any]], History]]"
 

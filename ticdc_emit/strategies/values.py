@@ -21,8 +21,6 @@ from ticdc_emit.sql.charsets import python_codec
 from ticdc_emit.sql.json_document import normalise
 from ticdc_emit.sql.types import CHAR_TYPES, INTEGER_TYPES, STRING_TYPES, MySQLType, integer_range
 
-__all__ = ["values"]
-
 _Texts: TypeAlias = "st.SearchStrategy[str]"
 
 _LONGEST = 40

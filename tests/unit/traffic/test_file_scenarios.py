@@ -38,7 +38,7 @@ def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str, see
 
 @pytest.mark.parametrize("kind", file_scenarios(), ids=lambda kind: kind.name)
 def test_in_every_release_that_has_it(kind: FileScenarioKind) -> None:
-    for release in sample(kind.releases, 4):
+    for release in sample(kind.releases("csv"), 4):
         case = made(kind.name, "csv", release)
         assert case.config.release.name == release
         assert case.read().tables == case.expected
@@ -137,7 +137,9 @@ def test_a_seed_tells_the_tables_for_both_protocols(kind: FileScenarioKind) -> N
 
 
 def test_a_release_without_it_is_refused() -> None:
-    with pytest.raises(ConfigError, match="the storage sink of next does not do what the scenario") as refused:
+    with pytest.raises(
+        ConfigError, match="needs a storage sink that writes the index first, which next does not have"
+    ) as refused:
         file_scenario("index-before-data", release="next")
     assert "classic" in refused.value.remedy
 

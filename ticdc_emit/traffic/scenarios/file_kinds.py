@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from ticdc_emit.config.switches import StorageSwitches
+from ticdc_emit.config import Release
 from ticdc_emit.consume.storage_folder import IndexFile
 from ticdc_emit.storage.folder import Write
 from ticdc_emit.storage.paths import SchemaFile
@@ -25,8 +25,8 @@ class IndexBeforeData(FileScenarioKind, name="index-before-data"):
     )
     breaks = "that a file which an index names is there"
 
-    def needs(self, switches: StorageSwitches) -> bool:
-        return switches.order == "index-first"
+    def lacks(self, release: Release, protocol: str) -> str | None:
+        return None if release.storage.order == "index-first" else "a storage sink that writes the index first"
 
     def steps(self, chance: random.Random) -> Iterator[Step]:
         for number in range(1, 25):

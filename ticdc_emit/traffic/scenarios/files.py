@@ -22,7 +22,6 @@ from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
-from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.storage.folder import Folder, MemoryFolder, Write
@@ -99,14 +98,7 @@ def file_scenario(
     """
     kind = kind_named(name, _KINDS, what="scenario of files")
     chosen = kind.protocols[0] if protocol is None else parse_protocol_name(protocol)[0].value
-    kind.require(chosen)
-    record = Release.parse(release or kind.releases[0])
-    if not kind.needs(record.storage):
-        raise ConfigError(
-            f"the storage sink of {record.name} does not do what the scenario {name} shows",
-            remedy=f"Use one of the releases {', '.join(kind.releases)}",
-            option="release",
-        )
+    record = kind.release(chosen, release)
     chance = random.Random(f"{name} {seed}")
     steps = list(kind.steps(chance))
     history = history_of(kind.schema, steps)

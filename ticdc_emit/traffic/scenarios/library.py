@@ -58,15 +58,7 @@ def scenario(
     """
     kind = kind_named(name, _KINDS)
     chosen = kind.protocols[0] if protocol is None else form_of(*parse_protocol_name(protocol))
-    kind.require(chosen)
-    having = kind.releases(chosen)
-    record, needed = Release.parse(release or having[0]), kind.needs.get(chosen)
-    if needed in record.options.unknown:
-        raise ConfigError(
-            f"the scenario {name} needs {needed}, which {record.name} does not have",
-            remedy=f"Use the release {' or '.join(having)}",
-            option="release",
-        )
+    record = kind.release(chosen, release)
     chance = random.Random(f"{name} {seed}")
     history = sent = kind.history(chance)
     uri, config = _load_feed(chosen, topic, kind, history.time_zone, release=record, schema_registry=schema_registry)

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Release
 from ticdc_emit.config.protocols import FORMS, STORED, parse_protocol_name, protocol_parameters, spec_of
-from ticdc_emit.config.switches import StorageSwitches
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.database.tables import Tables
@@ -85,14 +84,35 @@ class AnyKind:
         """Return what happens in the tables, in any order."""
         raise NotImplementedError
 
-    def require(self, protocol: str) -> None:
-        """Raise :class:`~ticdc_emit.errors.ConfigError` for a protocol for which it does not exist."""
+    def lacks(self, release: Release, protocol: str) -> str | None:
+        """Return what it needs and a release does not have."""
+        return None
+
+    def releases(self, protocol: str) -> tuple[str, ...]:
+        """Return the releases that have the protocol and it."""
+        return tuple(
+            name for name in parse_protocol_name(protocol)[0].releases if not self.lacks(RELEASES[name], protocol)
+        )
+
+    def release(self, protocol: str, release: str | Release | None) -> Release:
+        """Return a release, by default the first that has it. Raises :class:`~ticdc_emit.errors.ConfigError` for one
+        that lacks it, and for a protocol for which it does not exist.
+        """
         if protocol not in self.protocols:
             raise ConfigError(
                 f"the scenario {self.name} does not exist for {protocol}",
                 remedy=f"Use one of {', '.join(self.protocols)}",
                 option="protocol",
             )
+        having = self.releases(protocol)
+        record = Release.parse(release or having[0])
+        if (needed := self.lacks(record, protocol)) is not None:
+            raise ConfigError(
+                f"the scenario {self.name} needs {needed}, which {record.name} does not have",
+                remedy=f"Use the release {' or '.join(having)}",
+                option="release",
+            )
+        return record
 
 
 class _Named(Protocol):
@@ -150,9 +170,9 @@ class ScenarioKind(AnyKind):
         """Return the messages in the order in which they arrive: by default as they were sent."""
         return list(sent)
 
-    def releases(self, protocol: str) -> tuple[str, ...]:
-        names = parse_protocol_name(protocol)[0].releases
-        return tuple(name for name in names if self.needs.get(protocol) not in RELEASES[name].options.unknown)
+    def lacks(self, release: Release, protocol: str) -> str | None:
+        needed = self.needs.get(protocol)
+        return needed if needed in release.options.unknown else None
 
 
 class FileScenarioKind(AnyKind):
@@ -160,14 +180,6 @@ class FileScenarioKind(AnyKind):
 
     protocols = tuple(sorted((protocol.value for protocol in STORED), reverse=True))
     repeats: ClassVar[bool] = False
-
-    @property
-    def releases(self) -> tuple[str, ...]:
-        return tuple(name for name, release in RELEASES.items() if self.needs(release.storage))
-
-    def needs(self, switches: StorageSwitches) -> bool:
-        """Return whether a release has it, by what its storage sink does."""
-        return True
 
     def cuts(self, writes: Sequence[Write], ends: Sequence[int], chance: random.Random) -> Sequence[int]:
         """Return after how many writes a loader reads, by default each run's; ``ends``: their number at each end."""
