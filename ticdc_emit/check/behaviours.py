@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ticdc_emit.check.examples import Example, Setting, follows_ddl
-from ticdc_emit.check.faults import FAULTS, kinds_of
 from ticdc_emit.strategies.ddl import DDL_KINDS
 from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
+from ticdc_emit.traffic.scenarios.delivery_order import FAULTS, kinds_of
 from ticdc_emit.traffic.scenarios.library import scenario
 from ticdc_emit.traffic.scenarios.model import ScenarioKind, feed_of, kind_named, kinds_in
 

@@ -19,7 +19,6 @@ from urllib.parse import parse_qsl, urlencode
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 
-from ticdc_emit.check.faults import Fault, arrived, drawn_plan
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import parse_protocol_name
@@ -34,6 +33,7 @@ from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.json_objects import json_line
+from ticdc_emit.traffic.scenarios.delivery_order import Fault, arrived, drawn_plan
 from ticdc_emit.traffic.scenarios.model import Scenario, richest_parameters
 
 _REGISTRY = "http://127.0.0.1:8081"

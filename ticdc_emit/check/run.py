@@ -17,7 +17,6 @@ from typing import Any, Literal, TypeAlias
 from ticdc_emit.check.behaviours import Behaviour, chosen
 from ticdc_emit.check.diagnosis import Diagnosis, diagnose
 from ticdc_emit.check.examples import Example, Setting, feed_of_examples
-from ticdc_emit.check.faults import Fault
 from ticdc_emit.config.secrets import printable
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, HistoryError, MissingDependencyError, ReleaseDefectError, TicdcEmitError
@@ -28,6 +27,7 @@ from ticdc_emit.strategies.smaller import smaller
 from ticdc_emit.traffic.expected_tables import shown_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
+from ticdc_emit.traffic.scenarios.delivery_order import Fault
 
 _MOST_SHOWN = 5
 

@@ -6,19 +6,16 @@ transactions and in the same order. A checkpoint never falls. A run may end befo
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
-from ticdc_emit.delivery.base import Message, Target
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import StrategyError
-from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.strategies.changefeeds import FeedOptions, changefeeds
@@ -26,9 +23,7 @@ from ticdc_emit.strategies.columns import names
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.json_objects import VERSION, Json, Members, encoded, json_line
-from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
-
-_BEFORE_ALL = -1
+from ticdc_emit.traffic.scenarios.delivery_order import renumber, restarted, sent_by_partition
 
 Arrive: TypeAlias = "Callable[[list[Message], ChangefeedConfig, SchemaSource], list[Message]]"
 
@@ -174,48 +169,3 @@ def _deliveries(
         return draw(redelivered(sent, config, schemas=schemas, max_restarts=max_restarts))
 
     return Delivery.of(draw(history), draw(feed), arrive)
-
-
-SentCommits: TypeAlias = "dict[Target, list[tuple[int, SentMessage]]]"
-"""The messages by topic and partition, each with the newest commit so far."""
-
-
-def sent_by_partition(
-    messages: Iterable[Message], config: ChangefeedConfig, schemas: SchemaSource | None
-) -> SentCommits:
-    """Return the messages of each partition, read."""
-    reader = reader_for(config, schemas=schemas)
-    sent_by_place: SentCommits = {}
-    for message in messages:
-        sent = sent_by_place.setdefault((message.topic, message.partition), [])
-        newest = sent[-1][0] if sent else _BEFORE_ALL + 1
-        for key, value in reader.parts(message.key, message.value):
-            event = reader.read(key, value)
-            # a BOOTSTRAP belongs to the row after it, and some deletes of Avro have no commit
-            commit = event.commit_ts if event.commit_ts is not None else getattr(event, "commit_ms", None)
-            newest = max(newest, commit or 0)
-            if isinstance(event, RowEvent) and event.commit_ts is None and event.commit_ms is None:
-                newest += 1
-        sent.append((newest, SentMessage(message, event)))
-    return sent_by_place
-
-
-def restarted(sent: SentCommits, chance: random.Random, restarts: int) -> dict[Target, list[SentMessage]]:
-    """Return the messages of each partition as they arrive if TiCDC restarts so often."""
-    checkpoint, starts = _BEFORE_ALL, dict.fromkeys(sent, 0)
-    arrived: dict[Target, list[SentMessage]] = {target: [] for target in sent}
-    for _ in range(restarts):
-        ends = {target: chance.randint(starts[target], len(each)) for target, each in sent.items()}
-        for target, each in sent.items():
-            arrived[target] += [message for _, message in each[starts[target] : ends[target]]]
-        checkpoint = chance.choice(_checkpoints(sent, ends, checkpoint))
-        starts = {target: sum(commit <= checkpoint for commit, _ in each) for target, each in sent.items()}
-    for target, each in sent.items():
-        arrived[target] += [message for _, message in each[starts[target] :]]
-    return arrived
-
-
-def _checkpoints(sent: SentCommits, ends: Mapping[Target, int], last: int) -> list[int]:
-    missing = [each[ends[target]][0] for target, each in sent.items() if ends[target] < len(each)]
-    commits = {commit for each in sent.values() for commit, _ in each if last < commit < min(missing, default=1 << 64)}
-    return [last, *sorted(commits)]

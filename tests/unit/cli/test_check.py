@@ -17,10 +17,10 @@ from documented import ROOT, blocks_of
 
 from ticdc_emit.check.behaviours import BEHAVIOURS
 from ticdc_emit.check.examples import feed_of_examples
-from ticdc_emit.check.faults import FAULTS
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.strategies import Delivery
 from ticdc_emit.traffic.scenarios import file_scenarios, scenarios
+from ticdc_emit.traffic.scenarios.delivery_order import FAULTS
 
 PAGE = "docs/testing.md"
 PARTS = ("version", "history", "feed", "messages", "partitions", "schemas")
