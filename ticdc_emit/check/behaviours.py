@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ticdc_emit.check.examples import Example, Setting, follows_ddl
+from ticdc_emit.strategies.changefeeds import FeedOptions
 from ticdc_emit.strategies.ddl import DDL_KINDS
+from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
 from ticdc_emit.traffic.scenarios.delivery_order import FAULTS, kinds_of
 from ticdc_emit.traffic.scenarios.library import scenario
-from ticdc_emit.traffic.scenarios.model import ScenarioKind, feed_of, kind_named, kinds_in
+from ticdc_emit.traffic.scenarios.model import ScenarioKind, kind_named, kinds_in
 
 _FEW = 6
 """Examples of a group of types, a statement or a fault."""
@@ -56,9 +58,9 @@ class Behaviour:
         if self.scenario is not None:
             if self.scenario.asks_source:
                 return "a consumer has to read the large rows in TiDB"
-            if feed_of(config) not in self.scenario.protocols:
-                return f"the scenario does not exist for {feed_of(config)}"
-            if config.release.name not in self.scenario.releases(feed_of(config)):
+            if config.codec.form not in self.scenario.protocols:
+                return f"the scenario does not exist for {config.codec.form}"
+            if config.release.name not in self.scenario.releases(config.codec.form):
                 return f"{config.release.name} does not have it"
         elif self.group == "statements" and not follows_ddl(config):
             return "the messages do not tell which rows come before a statement"
@@ -72,8 +74,11 @@ class Behaviour:
         """Yield its examples; ``count``: of random histories."""
         if self.scenario is not None:
             config = setting.config
-            story = scenario(self.name, protocol=feed_of(config), release=config.release, seed=setting.seed)
-            yield Example.of_scenario(story)
+            story = scenario(self.name, protocol=config.codec.form, release=config.release, seed=setting.seed)
+            feed = FeedOptions(story.sink_uri, dict(story.changefeed))
+            arrival = Delivery(story.history, story.config, feed, story.messages, story.partitions, story.schemas)
+            refusal = None if story.refusal is None else story.refusal.__name__
+            yield Example(self.name, 1, arrival, story.expected, story.shown, story.keys, refusal)
             return
         faults = tuple(kind for kind in self.faults if kind in kinds_of(setting.config))
         yield from self.of(setting).drawn(

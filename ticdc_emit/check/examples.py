@@ -34,7 +34,7 @@ from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.json_objects import json_line
 from ticdc_emit.traffic.scenarios.delivery_order import Fault, arrived, drawn_plan
-from ticdc_emit.traffic.scenarios.model import Scenario, richest_parameters
+from ticdc_emit.traffic.scenarios.model import richest_parameters
 
 _REGISTRY = "http://127.0.0.1:8081"
 _TOPIC_OF_A_TABLE = {"matcher": ["*.*"], "topic": "{schema}_{table}"}
@@ -98,14 +98,6 @@ class Example:
     keys: Mapping[tuple[str, str], tuple[str, ...]]
     refusal: str | None = None
     plan: tuple[Fault, ...] = ()
-
-    @classmethod
-    def of_scenario(cls, story: Scenario) -> Example:
-        """Return a scenario as an example."""
-        feed = FeedOptions(story.sink_uri, dict(story.changefeed))
-        parts = story.history, story.config, feed, story.messages, story.partitions, story.schemas
-        refusal = None if story.refusal is None else story.refusal.__name__
-        return cls(story.name, 1, Delivery(*parts), story.expected, story.shown, story.keys, refusal)
 
     @property
     def label(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ticdc_emit.traffic.scenarios.comparison import Difference
 from ticdc_emit.traffic.scenarios.files import FileScenario, Stage, file_scenario, file_scenarios
 from ticdc_emit.traffic.scenarios.library import scenario, scenarios
-from ticdc_emit.traffic.scenarios.model import FEEDS, FileScenarioKind, Scenario, ScenarioKind, feed_of
+from ticdc_emit.traffic.scenarios.model import FEEDS, FileScenarioKind, Scenario, ScenarioKind
 
 __all__ = [
     "FEEDS",
@@ -15,7 +15,6 @@ __all__ = [
     "Scenario",
     "ScenarioKind",
     "Stage",
-    "feed_of",
     "file_scenario",
     "file_scenarios",
     "scenario",

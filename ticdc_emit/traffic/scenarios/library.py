@@ -20,7 +20,6 @@ from ticdc_emit.traffic.scenarios.model import (
     WITH_DDL,
     Scenario,
     ScenarioKind,
-    feed_of,
     kind_named,
     kinds_in,
     richest_parameters,
@@ -123,7 +122,7 @@ def scenario_for(
     try:
         return scenario(
             name,
-            protocol=feed_of(config),
+            protocol=config.codec.form,
             release=config.release,
             seed=seed,
             topic=topic or config.kafka.topic,

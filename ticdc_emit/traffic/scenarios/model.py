@@ -42,16 +42,6 @@ CORRECTNESS = {"integrity": {"integrity-check-level": "correctness"}}
 """The changefeed file with which they have them."""
 
 
-def feed_of(config: ChangefeedConfig) -> str:
-    """Return the feed of a configuration. Raises :class:`~ticdc_emit.errors.ConfigError` without scenarios."""
-    form = config.codec.form
-    if form not in FEEDS:
-        raise ConfigError(
-            f"no scenario has the protocol {form}", remedy=f"Use one of {', '.join(FEEDS)}", option="protocol"
-        )
-    return form
-
-
 def richest_parameters(feed: str, release: Release, partitions: int) -> dict[str, str]:
     """Return the parameters of a sink URI with which a feed carries most."""
     protocol, _ = parse_protocol_name(feed)
