@@ -25,6 +25,7 @@ from ticdc_emit.config.protocols import (
     spec_of,
 )
 from ticdc_emit.errors import ConfigError, StrategyError
+from ticdc_emit.hints import values as given_names
 from ticdc_emit.strategies.columns import known_names
 from ticdc_emit.traffic.json_objects import VERSION, Json, Members, json_line
 
@@ -115,7 +116,10 @@ def changefeeds(
     LZ4. ``schema_registry``: the URL that Avro names. Raises :class:`~ticdc_emit.errors.StrategyError` for any other
     value, Avro with ``force_replicate``, and a protocol that none of the releases has.
     """
-    release_names = None if releases is None else _known_releases(releases)
+    try:
+        release_names = None if releases is None else tuple(Release.parse(name).name for name in given_names(releases))
+    except ConfigError as error:
+        raise StrategyError(error.message, remedy=error.remedy, argument="releases") from None
     if protocols is None:
         protocols = [
             name
@@ -146,13 +150,6 @@ def changefeeds(
     if stored:
         return _storage_changefeeds(protocol_releases, force_replicate)
     return _changefeeds(protocol_releases, dispatchers, max_partitions, force_replicate, compression, schema_registry)
-
-
-def _known_releases(releases: str | Collection[str]) -> tuple[str, ...]:
-    try:
-        return tuple(Release.parse(name).name for name in ([releases] if isinstance(releases, str) else releases))
-    except ConfigError as error:
-        raise StrategyError(error.message, remedy=error.remedy, argument="releases") from None
 
 
 def _releases_of(name: str, releases: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ transactions and in the same order. A checkpoint never falls. A run may end befo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -23,12 +23,12 @@ from ticdc_emit.strategies.columns import names
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.json_objects import VERSION, Json, Members, encoded, json_line
-from ticdc_emit.traffic.scenarios.delivery_order import renumber, restarted, sent_by_partition
+from ticdc_emit.traffic.scenarios.delivery_order import by_partition, read_sent, renumber, restarted
 
 Arrive: TypeAlias = "Callable[[list[Message], ChangefeedConfig, SchemaSource], list[Message]]"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Delivery:
     """A history as a consumer receives it: ``messages`` in the order of arrival, with their offsets; ``config``:
     ``feed`` with the history's time zone; ``partitions``: the partition count of each topic; ``schemas``: Avro schemas
@@ -36,15 +36,11 @@ class Delivery:
     """
 
     history: History
-    config: ChangefeedConfig
+    config: ChangefeedConfig = field(repr=False)  # it follows from the feed
     feed: FeedOptions
     messages: list[Message]
-    partitions: Mapping[str, int]
-    schemas: Mapping[int | str, str]
-
-    def __repr__(self) -> str:
-        """Show an example for Hypothesis, without the configuration, which follows from the feed."""
-        return f"Delivery(history={self.history!r}, feed={self.feed!r}, messages={self.messages!r})"
+    partitions: Mapping[str, int] = field(repr=False)
+    schemas: Mapping[int | str, str] = field(repr=False)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # of Hypothesis and IPython
         printer.text("Delivery(...)" if cycle else repr(self))
@@ -147,7 +143,7 @@ def redelivered(
     :class:`~ticdc_emit.errors.StrategyError`, :class:`~ticdc_emit.consume.DecodeError`.
     """
     _require_restarts(max_restarts)
-    sent = sent_by_partition(messages, config, schemas)
+    sent = by_partition(read_sent(messages, config, schemas))
     chances = st.tuples(st.randoms(use_true_random=False), st.integers(0, max_restarts))
     return chances.map(
         lambda drawn: renumber(each.message for queue in restarted(sent, *drawn).values() for each in queue)

@@ -24,33 +24,49 @@ _LONGEST_RETRY = 5
 
 _Each = TypeVar("_Each")
 
+Queues: TypeAlias = "dict[Target, list[SentMessage]]"
+
 
 class SentMessage(NamedTuple):
+    """``newest``: the highest commit of its partition so far."""
+
     message: Message
     event: Event
+    newest: int
 
     @property
     def target(self) -> Target:
         return self.message.topic, self.message.partition
 
 
-def by_partition(sent: Iterable[SentMessage]) -> dict[Target, list[SentMessage]]:
-    messages_by_partition: dict[Target, list[SentMessage]] = {}
+def read_sent(
+    messages: Iterable[Message], config: ChangefeedConfig, schemas: SchemaSource | None
+) -> Iterator[SentMessage]:
+    """Yield the messages, read."""
+    reader, highest = reader_for(config, schemas=schemas), dict[Target, int]()
+    for message in messages:
+        newest = highest.get(message[:2], 0)
+        for key, value in reader.parts(message.key, message.value):
+            event = reader.read(key, value)
+            # a BOOTSTRAP belongs to the row after it, and some deletes of Avro have no commit
+            commit = event.commit_ts if event.commit_ts is not None else getattr(event, "commit_ms", None)
+            newest = max(newest, commit or 0)
+            if isinstance(event, RowEvent) and event.commit_ts is None and event.commit_ms is None:
+                newest += 1
+        highest[message[:2]] = newest
+        yield SentMessage(message, event, newest)
+
+
+def by_partition(sent: Iterable[SentMessage]) -> Queues:
+    queues: Queues = {}
     for each in sent:
-        messages_by_partition.setdefault(each.target, []).append(each)
-    return messages_by_partition
+        queues.setdefault(each.target, []).append(each)
+    return queues
 
 
 def merge_by_commit_ts(queues: Iterable[Sequence[SentMessage]]) -> list[SentMessage]:
     """Return all messages as a consumer sees them if it reads all partitions at the same pace."""
-
-    def with_newest(messages: Sequence[SentMessage]) -> Iterator[tuple[int, bool, SentMessage]]:
-        newest = 0
-        for each in messages:
-            newest = max(newest, each.event.commit_ts or 0)
-            yield newest, isinstance(each.event, WatermarkEvent), each
-
-    return [each for _, _, each in merge(*map(with_newest, queues), key=lambda entry: entry[:2])]
+    return list(merge(*queues, key=lambda each: (each.newest, isinstance(each.event, WatermarkEvent))))
 
 
 def interleave(chance: random.Random, queues: Iterable[Sequence[_Each]]) -> list[_Each]:
@@ -95,49 +111,26 @@ def renumber(sent: Iterable[Message]) -> list[Message]:
 # -- restarts of TiCDC -------------------------------------------------------------------------------------------------
 
 
-SentCommits: TypeAlias = "dict[Target, list[tuple[int, SentMessage]]]"
-"""The messages by topic and partition, each with the newest commit so far."""
-
-
-def sent_by_partition(
-    messages: Iterable[Message], config: ChangefeedConfig, schemas: SchemaSource | None
-) -> SentCommits:
-    """Return the messages of each partition, read."""
-    reader = reader_for(config, schemas=schemas)
-    sent_by_place: SentCommits = {}
-    for message in messages:
-        sent = sent_by_place.setdefault((message.topic, message.partition), [])
-        newest = sent[-1][0] if sent else _BEFORE_ALL + 1
-        for key, value in reader.parts(message.key, message.value):
-            event = reader.read(key, value)
-            # a BOOTSTRAP belongs to the row after it, and some deletes of Avro have no commit
-            commit = event.commit_ts if event.commit_ts is not None else getattr(event, "commit_ms", None)
-            newest = max(newest, commit or 0)
-            if isinstance(event, RowEvent) and event.commit_ts is None and event.commit_ms is None:
-                newest += 1
-        sent.append((newest, SentMessage(message, event)))
-    return sent_by_place
-
-
-def restarted(sent: SentCommits, chance: random.Random, restarts: int) -> dict[Target, list[SentMessage]]:
+def restarted(sent: Queues, chance: random.Random, restarts: int) -> Queues:
     """Return the messages of each partition as they arrive if TiCDC restarts so often."""
     checkpoint, starts = _BEFORE_ALL, dict.fromkeys(sent, 0)
-    arrived: dict[Target, list[SentMessage]] = {target: [] for target in sent}
+    arrived: Queues = {target: [] for target in sent}
     for _ in range(restarts):
-        ends = {target: chance.randint(starts[target], len(each)) for target, each in sent.items()}
-        for target, each in sent.items():
-            arrived[target] += [message for _, message in each[starts[target] : ends[target]]]
+        ends = {target: chance.randint(starts[target], len(queue)) for target, queue in sent.items()}
+        for target, queue in sent.items():
+            arrived[target] += queue[starts[target] : ends[target]]
         checkpoint = chance.choice(_checkpoints(sent, ends, checkpoint))
-        starts = {target: sum(commit <= checkpoint for commit, _ in each) for target, each in sent.items()}
-    for target, each in sent.items():
-        arrived[target] += [message for _, message in each[starts[target] :]]
+        starts = {target: sum(each.newest <= checkpoint for each in queue) for target, queue in sent.items()}
+    for target, queue in sent.items():
+        arrived[target] += queue[starts[target] :]
     return arrived
 
 
-def _checkpoints(sent: SentCommits, ends: Mapping[Target, int], last: int) -> list[int]:
-    missing = [each[ends[target]][0] for target, each in sent.items() if ends[target] < len(each)]
-    commits = {commit for each in sent.values() for commit, _ in each if last < commit < min(missing, default=1 << 64)}
-    return [last, *sorted(commits)]
+def _checkpoints(sent: Queues, ends: Mapping[Target, int], last: int) -> list[int]:
+    missing = min(
+        (queue[ends[target]].newest for target, queue in sent.items() if ends[target] < len(queue)), default=1 << 64
+    )
+    return [last, *sorted({each.newest for queue in sent.values() for each in queue if last < each.newest < missing})]
 
 
 # -- faults -----------------------------------------------------------------------------------------------------------
@@ -190,7 +183,7 @@ def arrived(
     """Return the messages of a changefeed as they arrive with the faults of a plan, with their offsets."""
     order = random.Random(plan[0].seed if plan else 0)
     seeds = [fault.seed for fault in plan if fault.kind == "restart"]
-    sent = sent_by_partition(messages, config, schemas)
+    sent = by_partition(read_sent(messages, config, schemas))
     queues, last = restarted(sent, random.Random(seeds[0] if seeds else 0), len(seeds)), list[SentMessage]()
     for fault in plan:
         if (of_producer := _OF_PRODUCER.get(fault.kind)) is not None:

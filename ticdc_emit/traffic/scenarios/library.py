@@ -10,12 +10,11 @@ from urllib.parse import urlencode
 
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefeed
 from ticdc_emit.config.protocols import QUEUED, form_of, parse_protocol_name
-from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, TicdcEmitError
 from ticdc_emit.registry.base import MemoryRegistry, SchemaRegistry, registry_for
 from ticdc_emit.registry.headers import RegisteredSchema
 from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
-from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
+from ticdc_emit.traffic.scenarios.delivery_order import read_sent, renumber
 from ticdc_emit.traffic.scenarios.model import (
     WITH_DDL,
     Scenario,
@@ -87,8 +86,7 @@ def scenario(
                 remedy="Set the compatibility of the topic's subjects to BACKWARD",
                 option="schema-registry",
             )
-    reader = reader_for(config, schemas=recorded.schemas)
-    delivered = kind.deliver([SentMessage(each, reader.read(each.key, each.value)) for each in messages], chance)
+    delivered = kind.deliver(list(read_sent(messages, config, recorded.schemas)), chance)
     return Scenario(
         kind=kind,
         protocol=chosen,
