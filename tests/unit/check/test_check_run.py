@@ -107,6 +107,8 @@ def test_an_error_of_the_consumer_is_its_failure() -> None:
 def test_what_is_not_tried_says_so() -> None:
     verdict = check(right, only=["faults"], seconds=0)
     assert {each.why for each in verdict.outcomes} == {"not tried: the time is over"}
+    (decimals,) = check(right, protocol="debezium", only=["type-decimals"]).outcomes  # which are doubles there
+    assert decimals.why == "the messages do not carry any of its examples"
     with pytest.raises(ConfigError, match=r"no behaviour 'redelivry'.*Did you mean redelivery"):
         check(right, only=["redelivry"])
 
