@@ -20,7 +20,6 @@ from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.hints import counted
 from ticdc_emit.observe.page import Page, PageMessage, PageTable
 from ticdc_emit.protocols.events import commit_ms_of, kind_of, table_of
-from ticdc_emit.traffic.scenarios.comparison import rows_by_table
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
@@ -188,6 +187,8 @@ def write_checked(path: Path | None, verdict: Verdict) -> None:
 
 
 def _expected_and_found(failed: Failure) -> Iterator[PageTable]:
+    from ticdc_emit.traffic.scenarios.comparison import rows_by_table  # here, as verify needs no encoder
+
     found = {} if failed.tables is None else rows_by_table(failed.tables)
     wrong = {(each.table, each.key, each.column) for each in failed.differences}  # without a column: the whole row
     for name, wanted in failed.example.shown.items():
