@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -443,14 +441,3 @@ def test_the_documented_tests_have_no_deadline() -> None:
     settings_of = [part.rpartition("\n")[2] for parts in decorated for part in parts]
     assert len(settings_of) >= 3
     assert [line for line in settings_of if "deadline=None" not in line] == []
-
-
-def test_without_hypothesis_the_error_says_what_to_install() -> None:
-    code = (
-        "import sys; sys.modules['hypothesis'] = None\n"
-        "from ticdc_emit.errors import MissingDependencyError\n"
-        "try:\n    import ticdc_emit.strategies\n"
-        "except MissingDependencyError as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'ticdc-emit[strategies]'" in done.stdout
