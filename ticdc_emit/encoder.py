@@ -30,7 +30,6 @@ from ticdc_emit.database.transaction import AppliedDdl, Transaction
 from ticdc_emit.delivery.base import MOST_PARTITIONS
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import BatchTooLargeError, ConfigError, DdlError, RowError, SchemaError, TicdcEmitError
-from ticdc_emit.hints import facts_html
 from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
 from ticdc_emit.pipeline.arrange.row_batch import with_places
 from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
@@ -134,17 +133,6 @@ class Encoder:
 
     def __repr__(self) -> str:
         return f"<Encoder {self.config.codec.form} of {self.config.release.name}, {self.catalog!r}>"
-
-    def _repr_html_(self) -> str:
-        codec, tables = self.config.codec, ", ".join(info.full_name for info in self.catalog.tables())
-        facts = [
-            ("protocol", codec.form),
-            ("release", self.config.release.name),
-            ("tables", tables),
-            ("time zone", self.config.time_zone),
-            ("partitions", self._partitions),
-        ]
-        return facts_html("Encoder", facts)
 
     def _make_plan(self) -> Plan:
         histories, left_out = self._replication.histories(self.catalog.histories())

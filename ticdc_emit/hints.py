@@ -1,10 +1,9 @@
-"""Parts of sentences: ``Did you mean``, counts, cut bytes, tables of facts for notebooks; and tuples of given names."""
+"""Parts of sentences: ``Did you mean``, counts, cut bytes; and tuples of given names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from html import escape
 from numbers import Integral
 from typing import Any
 
@@ -72,22 +71,11 @@ def counted(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
 
 
-def short_bytes(data: bytes | None, most: int = _MOST_BYTES) -> str:
-    """Return the ``repr`` of bytes, cut after ``most`` of them with their number: ``b'{"id":0…' (229 bytes)``."""
-    if data is None or len(data) <= most:
+def short_bytes(data: bytes | None) -> str:
+    """Return the ``repr`` of bytes, cut after 48 of them with their number: ``b'{"id":0…' (229 bytes)``."""
+    if data is None or len(data) <= _MOST_BYTES:
         return repr(data)
-    return f"{data[:most]!r}… ({len(data):,} bytes)"
-
-
-def facts_html(title: str, rows: Iterable[Iterable[object]], head: Iterable[str] = ()) -> str:
-    """Return a table for a notebook: a title, column names if there are any, and rows of plain texts."""
-    names = "".join(f"<th style='text-align:left'>{escape(name)}</th>" for name in head)
-    top = f"<tr>{names}</tr>" if names else ""
-    body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{escape(str(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return f"<b>{escape(title)}</b><table>{top}{body}</table>"
+    return f"{data[:_MOST_BYTES]!r}… ({len(data):,} bytes)"
 
 
 def _plain(name: str) -> str:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.config.document import refused
 from ticdc_emit.errors import DeliveryError, MessageTooLargeError, TicdcEmitError, UnknownTopicError
-from ticdc_emit.hints import facts_html, short_bytes
+from ticdc_emit.hints import short_bytes
 
 
 class Message(NamedTuple):
@@ -36,10 +36,6 @@ class Message(NamedTuple):
     def __repr__(self) -> str:
         where = f"{self.topic}/{self.partition}@{self.offset}"
         return f"<Message {where} key={short_bytes(self.key)} value={short_bytes(self.value)}>"
-
-    def _repr_html_(self) -> str:
-        facts = [("key", short_bytes(self.key, 1000)), ("value", short_bytes(self.value, 1000))]
-        return facts_html(f"{self.topic}/{self.partition}@{self.offset}", facts)
 
 
 def to_messages(*batches: pa.RecordBatch | pa.Table) -> list[Message]:

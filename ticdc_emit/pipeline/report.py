@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ticdc_emit.delivery.base import DeliveryReport
 from ticdc_emit.errors import ConfigError, shown
-from ticdc_emit.hints import counted, facts_html
+from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.deliver.deliver_task import add_counts
 from ticdc_emit.tso import physical_ms
 
@@ -152,10 +152,6 @@ class _Work:
             f"<{type(self).__name__} {self.name}: {counted(self.rows, 'row')}, {counted(self.messages, 'message')}, "
             f"{counted(self.bytes, 'byte')} in {self.seconds:.1f} s{behind}>"
         )
-
-    def _repr_html_(self) -> str:
-        assert isinstance(self, RunReport | RunTotal)
-        return facts_html(self.name, report_facts(self))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

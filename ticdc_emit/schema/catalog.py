@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NoReturn, TypeAlias
 
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError, UnprintableDdlError
-from ticdc_emit.hints import facts_html
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.jobs import DdlExecutor
@@ -59,12 +58,6 @@ class Catalog:
         names = [info.full_name for info in self.tables()]
         more = f", … {len(names):,} in all" if len(names) > _MOST_NAMED else ""
         return f"<Catalog of {', '.join(names[:_MOST_NAMED]) or 'no table'}{more}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (info.full_name, len(info.columns), ", ".join(info.handle_key_names) or "none") for info in self.tables()
-        ]
-        return facts_html("Catalog", rows, ("table", "columns", "handle key"))
 
     def apply(
         self,

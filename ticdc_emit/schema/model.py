@@ -9,7 +9,6 @@ from itertools import takewhile
 from typing import Any
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.hints import facts_html
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     FLOAT_TYPES,
@@ -176,19 +175,6 @@ class TableInfo:
         names = ", ".join(column.name for column in self.columns[:_MOST_NAMED])
         more = ", …" if len(self.columns) > _MOST_NAMED else ""
         return f"<{'View' if self.is_view else 'Table'} {self.full_name} ({names}{more}), version {self.version}>"
-
-    def _repr_html_(self) -> str:
-        key = set(self.handle_key_names)
-        rows = [
-            (
-                each.name,
-                sql_type(each),
-                "NULL" if each.nullable else "NOT NULL",
-                "handle key" if each.name in key else "",
-            )
-            for each in self.columns
-        ]
-        return facts_html(self.full_name, rows, ("column", "type", "", ""))
 
     @property
     def source_name(self) -> tuple[str, str]:

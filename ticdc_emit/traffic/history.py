@@ -8,7 +8,6 @@ import copy
 import datetime as dt
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,7 +29,7 @@ from ticdc_emit.delivery.base import Message, Sink
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError, HistoryError, InvalidValueError, MissingColumnError, shown
-from ticdc_emit.hints import counted, did_you_mean, facts_html
+from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.pipeline.arrange.python_rows import require_mapping
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
@@ -119,12 +118,6 @@ class History:
         schema = ";\n".join(used)
         same = current_database(None, catalog_from_sql(schema)) == current_database(None, self._catalog)
         return schema if same else self.schema  # DDL without a database is of the one that all tables are in
-
-    def _repr_html_(self) -> str:
-        counts = Counter((f"{row['schema']}.{row['table']}", row["op"]) for row in self.rows)
-        facts = [(table, operation, f"{count:,}") for (table, operation), count in sorted(counts.items())]
-        statements = [("", "ddl", query) for _, query, *_ in self.ddl[:_MOST_SHOWN]]
-        return facts_html(f"History of {counted(len(self.rows), 'row')}", [*facts, *statements], ("table", "op", ""))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the history for JSON: ``version`` (1), ``schema``, ``rows``, ``ddl`` (objects with ``commit_ts``,

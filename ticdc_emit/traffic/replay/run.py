@@ -12,9 +12,9 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.hints import counted, facts_html
+from ticdc_emit.hints import counted
 from ticdc_emit.observe import report_line
-from ticdc_emit.pipeline.report import RunReport, RunTotal, callbacks_of, report_facts, shown_watermark
+from ticdc_emit.pipeline.report import RunReport, RunTotal, callbacks_of, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.frames.spark_types import name_parts
 from ticdc_emit.spark.batch import SparkBatch
@@ -106,9 +106,6 @@ class ReplayReport:
 
     def __repr__(self) -> str:
         return f"<ReplayReport {self._slices()}: {report_line(self.total)}>"
-
-    def _repr_html_(self) -> str:
-        return facts_html(f"Replay, {self._slices()}", report_facts(self.total))
 
     def _slices(self) -> str:
         return f"{self.done_slices:,} of {counted(self.slices, 'slice')}"
