@@ -47,7 +47,7 @@ from ticdc_emit.traffic.replay import (
 from ticdc_emit.traffic.replay.column_history import schema_history
 from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment, time_or_number
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport
-from ticdc_emit.traffic.replay.small_history import operations_here, snapshot_here, snapshots_here, validity_here
+from ticdc_emit.traffic.replay.small_history import MODES_HERE, changes_here
 from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source, unknown_format
 from ticdc_emit.traffic.replay.table_versions import VersionedTable, feed_of_versions, versioned_table
 from ticdc_emit.tso import compose
@@ -164,15 +164,12 @@ def run(options: Replay) -> int:
     return 0 if report.finished else stop.exit_code()
 
 
-_HERE = ("snapshot", "snapshots", "validity", "operations")
-
-
 def histories_here(
     sources: Mapping[str, tuple[str | None, InputFiles | None]], options: Replay, versions: Mapping[str, Versions]
 ) -> dict[str, pa.Table] | None:
     """Return the row changes of small local files, made in this process; ``None`` where Spark is needed."""
     size = sum(math.inf if files is None else files.size for _, files in sources.values())
-    if options.mode not in _HERE or options.transaction or options.order_by or options.deleted_when:
+    if options.mode not in MODES_HERE or options.transaction or options.order_by or options.deleted_when:
         return None
     if size > MOST_BYTES_HERE:
         return None
@@ -193,19 +190,22 @@ def _changes_here(rows: pa.Table, options: Replay, versions: Versions, table: st
     names, at = _columns(rows.column_names, versions, table), options.time_column
     keys = list(key_names(options.keys) or versions[0][1].handle_key_names)
     unit: Any = options.time_unit
-    if options.mode == "snapshot":
-        return snapshot_here(rows, names, at or _moment(options.at), unit)
-    if not keys or not set(keys) <= set(rows.column_names):
-        return None
     if options.mode == "validity":
-        start, end = options.valid_from or "valid_from", options.valid_to or "valid_to"
-        step = dt.timedelta(seconds=seconds_of(options.step or "0", "step"))
-        return validity_here(rows, names, keys, start, end, step, unit)
-    if at is None:
+        at = options.valid_from or "valid_from"
+    if options.mode != "snapshot" and (at is None or not keys or not set(keys) <= set(rows.column_names)):
         return None
-    if options.mode == "snapshots":
-        return snapshots_here(rows, names, keys, at, unit)
-    return operations_here(rows, names, keys, options.op or "op", at, unit, _meanings(options))
+    return changes_here(
+        rows,
+        options.mode,
+        names,
+        keys,
+        at or _moment(options.at),
+        unit,
+        valid_to=options.valid_to or "valid_to",
+        step=dt.timedelta(seconds=seconds_of(options.step or "0", "step")),
+        op=options.op or "op",
+        operations=_meanings(options),
+    )
 
 
 def _send_here(

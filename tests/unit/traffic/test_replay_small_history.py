@@ -12,7 +12,7 @@ import pytest
 from child import exit_code
 
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.traffic.replay.small_history import operations_here, snapshot_here, snapshots_here, validity_here
+from ticdc_emit.traffic.replay.small_history import changes_here
 from ticdc_emit.tso import tso_from_datetime
 
 DAY = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
@@ -73,39 +73,42 @@ VALIDITY: list[tuple[Rows, list[tuple[Any, ...]] | None]] = [
 @pytest.mark.parametrize(("rows", "expected"), VALIDITY)
 def test_validity(rows: Rows, expected: list[tuple[Any, ...]] | None) -> None:
     held = table(rows, "f", "t")
-    assert shown(validity_here(held, NAMES, KEYS, "f", "t", dt.timedelta(0), "tso")) == expected
+    assert shown(changes_here(held, "validity", NAMES, KEYS, "f", "tso", valid_to="t")) == expected
 
 
 def test_an_end_that_is_included() -> None:
     held = table([(1, "a", "2026-01-01", "2026-01-01"), (1, "b", "2026-01-02", None)], "f", "t")
-    changes = validity_here(held, NAMES, KEYS, "f", "t", dt.timedelta(days=1), "tso")
+    changes = changes_here(held, "validity", NAMES, KEYS, "f", "tso", valid_to="t", step=dt.timedelta(days=1))
     assert shown(changes) == [(ts(0), "c", 1, None, "a"), (ts(1), "u", 1, "a", "b")]
 
 
 def test_snapshots() -> None:
     rows = [(1, "a", "2026-01-01"), (2, "b", "2026-01-01"), (1, "c", "2026-01-03")]
-    assert shown(snapshots_here(table(rows, "dt"), NAMES, KEYS, "dt", "tso")) == [
+    assert shown(changes_here(table(rows, "dt"), "snapshots", NAMES, KEYS, "dt", "tso")) == [
         *((ts(0), "c", 1, None, "a"), (ts(0), "c", 2, None, "b")),
         *((ts(2), "d", 2, "b", None), (ts(2), "u", 1, "a", "c")),
     ]
-    assert snapshots_here(table([*rows, (1, "x", "2026-01-03")], "dt"), NAMES, KEYS, "dt", "tso") is None
+    assert changes_here(table([*rows, (1, "x", "2026-01-03")], "dt"), "snapshots", NAMES, KEYS, "dt", "tso") is None
 
 
 def test_operations() -> None:
     seconds = int(DAY.timestamp())
     rows = [(1, "a", "I", seconds), (1, "b", "U", seconds + 86_400), (1, None, "gone", seconds + 2 * 86_400)]
     held = table(rows, "op", "at")
-    assert shown(operations_here(held, NAMES, KEYS, "op", "at", "s", {"gone": "delete"})) == [
+    assert shown(changes_here(held, "operations", NAMES, KEYS, "at", "s", op="op", operations={"gone": "delete"})) == [
         *((ts(0), "c", 1, None, "a"), (ts(1), "u", 1, "a", "b"), (ts(2), "d", 1, "b", None))
     ]
     for word in ("gone", None, "truncate"):
-        assert operations_here(table([(1, "a", word, seconds)], "op", "at"), NAMES, KEYS, "op", "at", "s", {}) is None
+        assert (
+            changes_here(table([(1, "a", word, seconds)], "op", "at"), "operations", NAMES, KEYS, "at", "s", op="op")
+            is None
+        )
 
 
 def test_one_snapshot() -> None:
     held = table([(1, "a", "2026-01-01")], "at")
-    assert shown(snapshot_here(held, NAMES, "at", "tso")) == [(ts(0), "c", 1, None, "a")]
-    assert shown(snapshot_here(held, NAMES, ts(3), "tso")) == [(ts(3), "c", 1, None, "a")]
+    assert shown(changes_here(held, "snapshot", NAMES, [], "at", "tso")) == [(ts(0), "c", 1, None, "a")]
+    assert shown(changes_here(held, "snapshot", NAMES, [], ts(3), "tso")) == [(ts(3), "c", 1, None, "a")]
 
 
 def test_the_command_starts_no_spark_for_a_small_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
