@@ -8,6 +8,7 @@ import base64
 import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -28,29 +29,17 @@ class TableFold(Database):
     """Follows a history in commit order."""
 
     def follow(self, rows: Iterable[_Change], ddl: Iterable[tuple[int, str] | tuple[int, str, str]]) -> Tables:
-        """Take a whole history, in any order, and return its final tables."""
-        statements = sorted(ddl, key=_first)
-        applied = 0
-        for (commit_ts, *_), transaction in groupby(sorted(rows, key=_transaction_of), key=_transaction_of):
-            while applied < len(statements) and statements[applied][0] < commit_ts:
-                self._apply(statements[applied])
-                applied += 1
-            self.commit(list(transaction))
-        for statement in statements[applied:]:
-            self._apply(statement)
+        """Take a whole history, in any order, and return its final tables. Rows come before DDL of their commit_ts."""
+        of = itemgetter("commit_ts", "schema", "table")
+        steps: list[tuple[int, bool, Any]] = [(each[0], True, each) for each in ddl]
+        steps += [(key[0], False, list(changes)) for key, changes in groupby(sorted(rows, key=of), of)]
+        for commit_ts, is_ddl, step in sorted(steps, key=itemgetter(0, 1)):
+            if is_ddl:
+                _, query, *schema = step
+                self.apply(commit_ts, query, schema=schema[0] if schema else None)
+            else:
+                self.commit(step)
         return self.tables
-
-    def _apply(self, statement: tuple[int, str] | tuple[int, str, str]) -> None:
-        commit_ts, query, *schema = statement
-        self.apply(commit_ts, query, schema=schema[0] if schema else None)
-
-
-def _transaction_of(change: _Change) -> tuple[int, str, str]:
-    return change["commit_ts"], change["schema"], change["table"]
-
-
-def _first(entry: tuple[Any, ...]) -> Any:
-    return entry[0]
 
 
 # -- as messages show them -------------------------------------------------------------------------------------------

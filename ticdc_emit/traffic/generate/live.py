@@ -50,10 +50,6 @@ class DueChanges:
     changes: Mapping[str, list[pa.RecordBatch]]
     ddl: tuple[tuple[int, str], ...]
 
-    @property
-    def rows(self) -> int:
-        return sum(batch.num_rows for batches in self.changes.values() for batch in batches)
-
     def batch(self) -> ArrowBatch:
         return ArrowBatch(self.changes, ddl=self.ddl)
 
@@ -151,12 +147,6 @@ class LiveTraffic:
         for table in self._tables:
             table.follow(self._clock)
         self._paused = False
-
-    def next_due(self) -> int | None:
-        """Return the commit_ts of the next change; ``None`` if the traffic is paused or ended."""
-        if self._paused or self.is_ended:
-            return None
-        return int(self._clock.stamp(np.array([self._taken]))[0])
 
     def changefeed(
         self, config: ChangefeedConfig, *, sink: Sink | None = None, on_report: tuple[ReportCallback, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.catalog import Catalog
@@ -173,32 +174,18 @@ def _unique_keys(info: TableInfo) -> Iterator[UniqueKey]:
 
 def _by_depth(tables: dict[Name, SourceTable]) -> list[SourceTable]:
     """Return the tables with their depths, parents first; a reference that closes a loop is marked."""
-    for name, table in tables.items():
-        for number, each in enumerate(table.references):
-            loops = each.parent != name and name in _ancestors(each.parent, tables)
-            if loops and all(table.column(column).nullable for column in each.columns):
-                _mark(tables, name, number)
-    depths: dict[Name, int] = {}
-    on_way: list[Name] = []
+    for may_be_any in (False, True):
+        for name, table in tables.items():
+            for number, each in enumerate(table.references):
+                loops = each.parent != name and name in _ancestors(each.parent, tables)
+                if loops and (may_be_any or all(table.column(column).nullable for column in each.columns)):
+                    _mark(tables, name, number)
 
-    def visit(name: Name) -> int:
-        if name in depths:
-            return depths[name]
-        on_way.append(name)
-        depth = 0
-        for number, each in enumerate(tables[name].references):
-            if each.parent in on_way and each.parent != name:
-                _mark(tables, name, number)
-            elif each.parent != name and not each.closes_loop:
-                depth = max(depth, visit(each.parent) + 1)
-        on_way.pop()
-        depths[name] = depth
-        tables[name] = replace(tables[name], depth=depth)
-        return depth
+    def depth(name: Name) -> int:
+        own = (each for each in tables[name].references if each.parent != name and not each.closes_loop)
+        return max((depth(each.parent) + 1 for each in own), default=0)
 
-    for name in list(tables):
-        visit(name)
-    return sorted(tables.values(), key=lambda table: table.depth)
+    return sorted((replace(table, depth=depth(name)) for name, table in tables.items()), key=attrgetter("depth"))
 
 
 def _mark(tables: dict[Name, SourceTable], name: Name, number: int) -> None:

@@ -21,13 +21,11 @@ from ticdc_emit.traffic.replay.history_forms import (
 )
 from ticdc_emit.traffic.replay.new_versions import send_new_versions
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport, replay
-from ticdc_emit.traffic.replay.slices import Pace
 from ticdc_emit.traffic.replay.sources import read_source
 from ticdc_emit.traffic.replay.table_versions import read_changes
 
 __all__ = [
     "HistoryWarning",
-    "Pace",
     "ReplayReport",
     "SliceReport",
     "TableDdl",

@@ -136,7 +136,6 @@ def replay(
     slice: dt.timedelta | float | None = None,
     stop: Callable[[], bool] = lambda: False,
     on_slice: SliceCallback | Iterable[SliceCallback] = (),
-    pace: Pace | None = None,
     **options: Unpack[ReplayOptions],
 ) -> ReplayReport:
     """Send a history, and end the changefeed after its last row.
@@ -151,7 +150,7 @@ def replay(
     ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: full speed. ``slice``:
     event time of a batch, as timedelta or seconds; default: two seconds of wall time at ``speed``, without one the
     whole history. A stopped run continues with a slice, and a watermark follows each slice. ``stop``: called between
-    slices and while waiting. ``on_slice``: called with each :class:`SliceReport`. ``pace``: your own schedule.
+    slices and while waiting. ``on_slice``: called with each :class:`SliceReport`.
 
     With ``state_uri``, another call with the same arguments continues where this one stopped. A call that was refused
     before its first message leaves no record there. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`:
@@ -162,7 +161,7 @@ def replay(
     slice_callbacks = callbacks_of("on_slice", on_slice)
     began = time.monotonic()
     width = slice_ms(slice, speed)
-    pace = pace or Pace(speed)
+    pace = Pace(speed)
     by_table, lake_tables = _read(spark, source)
     is_told = schema is not None or "ddl" in options or isinstance(sink, TicdcSink)
     known = {} if is_told else _names_of(lake_tables, options)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from ticdc_emit.config.secrets import foreign_text, hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, TicdcEmitError, shown
@@ -53,27 +53,6 @@ class TableVersion(NamedTuple):
     id: int | None
     commit_ts: int
     columns: tuple[TableColumn, ...]
-
-
-class VersionedTable(Protocol):
-    """A table that keeps its versions. ``format``: ``delta`` or ``iceberg``."""
-
-    @property
-    def name(self) -> str:
-        """Its name or path, as it was given."""
-
-    @property
-    def format(self) -> str: ...
-
-    @property
-    def versions(self) -> Sequence[TableVersion]:
-        """All versions that the table keeps, in order."""
-
-    def rows(self, version: int) -> DataFrame:
-        """Return the rows of the version with this id."""
-
-    def before(self, version: int) -> int | None:
-        """Return the id of the version before, even if the table no longer has it; ``None`` before its first one."""
 
 
 def version_id(given: Any, option: str) -> int:
@@ -300,6 +279,10 @@ class _IcebergTable:
         parent: int | None = parents[version]
         return parent
 
+
+VersionedTable: TypeAlias = _DeltaTable | _IcebergTable
+"""``format``: ``delta`` or ``iceberg``; ``name``: as it was given; ``versions``: all that it keeps, in order; ``rows``:
+those of the version with an id; ``before``: the id of the version before that, also if the table no longer has it."""
 
 _FORMATS: Mapping[str, Callable[[SparkSession, str], VersionedTable]] = {"delta": _DeltaTable, "iceberg": _IcebergTable}
 
