@@ -104,7 +104,8 @@ def say_begun(report: RunReport) -> None:
 
 def started(settings: Settings, options: Generate) -> Settings:
     """Return the settings with the first commit that ``--start`` means at this moment. Raises :class:`ConfigError`."""
-    start = moment(options.start or (NOW if options.live else None))
+    given = options.start or (NOW if options.live else None)
+    start = None if given is None else moment(given)
     return settings if start is None else replace(settings, start=start)
 
 

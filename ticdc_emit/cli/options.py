@@ -252,16 +252,16 @@ def _sink_uri(param: typer.CallbackParam, value: str | None) -> str | None:
 NOW = "now"
 
 
-def moment(text: str | None) -> int | None:
-    """Return the TSO of ``--start``: ``now``, an ISO time or a TSO. Raises :class:`ConfigError` for another text."""
+def moment(text: str, option: str = "start") -> int:
+    """Return the TSO of an option: ``now``, an ISO time or a TSO. Raises :class:`ConfigError` for another text."""
     from ticdc_emit.traffic.replay.ddl_history import parse_moment
 
-    if text is None or text == NOW:
-        return None if text is None else compose(time.time_ns() // 1_000_000)
+    if text == NOW:
+        return compose(time.time_ns() // 1_000_000)
     try:
         return parse_moment(text)
     except DdlError as fault:
-        raise ConfigError(fault.message, remedy=f"{fault.remedy}, or {NOW}", option="start") from None
+        raise ConfigError(fault.message, remedy=f"{fault.remedy}, or {NOW}", option=option) from None
 
 
 def _choose_strictness(strict: bool | None) -> None:

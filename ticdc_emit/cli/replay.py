@@ -19,7 +19,7 @@ from ticdc_emit.cli.app import MODES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, warn_of_nothing
 from ticdc_emit.cli.emit import batches_here
 from ticdc_emit.cli.input_files import FORMATS, InputFiles, check_readable, columns_of, find_files
-from ticdc_emit.cli.options import pairs
+from ticdc_emit.cli.options import NOW, moment, pairs
 from ticdc_emit.cli.report_page import write_sent
 from ticdc_emit.cli.schema import key_names
 from ticdc_emit.cli.schema_files import schema_of_file, text_of_file
@@ -45,12 +45,11 @@ from ticdc_emit.traffic.replay import (
     snapshot_inserts,
 )
 from ticdc_emit.traffic.replay.column_history import schema_history
-from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment, time_or_number
+from ticdc_emit.traffic.replay.ddl_history import Versions, time_or_number
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport
 from ticdc_emit.traffic.replay.small_history import MODES_HERE, changes_here
 from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source, unknown_format
 from ticdc_emit.traffic.replay.table_versions import VersionedTable, feed_of_versions, versioned_table
-from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -199,7 +198,7 @@ def _changes_here(rows: pa.Table, options: Replay, versions: Versions, table: st
         options.mode,
         names,
         keys,
-        at or _moment(options.at),
+        at or moment(options.at or NOW, "at"),
         unit,
         valid_to=options.valid_to or "valid_to",
         step=dt.timedelta(seconds=seconds_of(options.step or "0", "step")),
@@ -322,7 +321,7 @@ def check_options(options: Replay) -> None:
     if options.at is not None and options.time_column is not None:
         raise ConfigError("--at and --time-column both give the time", remedy="Give one of them", option="at")
     if options.at is not None:
-        _moment(options.at)
+        moment(options.at, "at")
     seconds_of(options.step or "0", "step")
     for name in ("start", "end"):
         _version_or_time(getattr(options, name), name)
@@ -352,15 +351,6 @@ def _named(options: Replay) -> dict[str, str | None]:
     return named
 
 
-def _moment(text: str | None) -> int:
-    if text is None:
-        return compose(time.time_ns() // 1_000_000)
-    try:
-        return parse_moment(text)
-    except DdlError as error:
-        raise ConfigError(f"--at: {error.message}", remedy=error.remedy, option="at") from None
-
-
 def _version_or_time(text: str | None, option: str) -> dt.datetime | int | None:
     try:
         return None if text is None else time_or_number(text)
@@ -387,7 +377,7 @@ def history_of(
     reader: Reader, table: str, source: str, before: str | None, options: Replay, versions: Versions
 ) -> DataFrame:
     """Return the row changes of one table. ``before``: the source of its rows before the history, if there is one."""
-    given, moment = key_names(options.keys), options.time_column or _moment(options.at)
+    given, at = key_names(options.keys), options.time_column or moment(options.at or NOW, "at")
     unit: Any = options.time_unit
     df = reader.rows(source)
     _check_columns(options, df.columns, table)
@@ -398,7 +388,7 @@ def history_of(
         raise ConfigError("the table has no key", remedy="Name columns with --keys", option="keys", table=table)
     names = _columns(df.columns, versions, table)
     if options.mode == "snapshot":
-        return snapshot_inserts(df, moment, columns=names, unit=unit)
+        return snapshot_inserts(df, at, columns=names, unit=unit)
     base = None
     if before is not None:
         base = reader.rows(before)
@@ -412,7 +402,7 @@ def history_of(
         if base is None:
             raise ConfigError("a difference needs two snapshots", remedy=f"Add --before {table}=…", option="before")
         about = [options.time_column] if options.time_column is not None and options.time_column not in names else []
-        return snapshot_diff(base, df.select(*map(quoted, [*names, *about])), keys, moment, unit=unit)
+        return snapshot_diff(base, df.select(*map(quoted, [*names, *about])), keys, at, unit=unit)
     if options.mode == "validity":
         start, end = options.valid_from or "valid_from", options.valid_to or "valid_to"
         rows = backfilled(df, versions, start, unit=unit, zone=options.time_zone)

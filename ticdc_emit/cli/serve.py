@@ -30,7 +30,7 @@ from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.plan.ddl import catalog_for
-from ticdc_emit.testing.addresses import address_text
+from ticdc_emit.testing.addresses import address_text, reached_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +100,7 @@ def run(kafka: ServedKafka, options: Serve) -> int:
         if control is not None:
             own, schemas = (
                 feed_at(here, registry.url),
-                {f"{each}:{registry.port}" for each in (host, server.address_here)},
+                {f"{each}:{registry.port}" for each in (host, reached_here(server.host))},
             )
             api = _start_control(stack, options, token, server, own, text or "", settings, {here, bootstrap, *schemas})
             record["control"] = api.url

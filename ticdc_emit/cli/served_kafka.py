@@ -18,14 +18,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.cli import signals
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.testing.addresses import (
-    EVERY_ADDRESS,
-    LOOPBACK,
-    address_text,
-    free_ports,
-    reached_here,
-    require_free_port,
-)
+from ticdc_emit.testing.addresses import EVERY_ADDRESS, LOOPBACK, address_text, free_ports, require_free_port
 
 if TYPE_CHECKING:
     from ticdc_emit.testing.kraft import KraftBroker
@@ -67,16 +60,7 @@ class Server:
     def advertised(self, port: int) -> tuple[str, int]:
         """Return the host and port that clients connect to; ``port``: the one that is listened on."""
         host, own_port = self._advertised()
-        return host or self.address_for_clients, own_port or port
-
-    @property
-    def address_for_clients(self) -> str:
-        """The address listened on; where that is every one, that of this machine in its network."""
-        return _own_address() if self.host in EVERY_ADDRESS else self.host
-
-    @property
-    def address_here(self) -> str:
-        return reached_here(self.host)
+        return host or (_own_address() if self.host in EVERY_ADDRESS else self.host), own_port or port
 
     def _advertised(self) -> tuple[str | None, int | None]:
         if self.advertise is None:

@@ -40,7 +40,7 @@ def run(options: Sql) -> int:
     history = History.from_sql(
         _text(options.script),
         schema="" if options.schema is None else in_tidb_sql(text_of_file(options.schema), None, options.schema),
-        start=moment(options.start),
+        start=None if options.start is None else moment(options.start),
         time_zone=options.time_zone,
     )
     with ExitStack() as stack:

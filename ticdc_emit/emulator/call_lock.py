@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
 
 from ticdc_emit.errors import ServerBusyError, StatementError
 
@@ -43,18 +42,13 @@ def check_caller() -> None:
         )
 
 
-class _Running(NamedTuple):
-    call: str
-    since: float
-
-
 class CallLock:
     """A lock that one thread may take again. ``wait_s``: the longest wait in seconds, ``None`` for no limit."""
 
     def __init__(self, wait_s: float | None = WAIT_S) -> None:
         self._lock = threading.RLock()
         self._wait_s = wait_s
-        self._running: _Running | None = None
+        self._running: tuple[str, float] | None = None
         self._waiting, self._count = 0, threading.Lock()
 
     @contextmanager
@@ -66,7 +60,7 @@ class CallLock:
             raise self._busy(call)
         outer = self._running
         try:
-            self._running = outer or _Running(call, time.monotonic())
+            self._running = outer or (call, time.monotonic())
             yield
         finally:
             self._running = outer
@@ -85,11 +79,12 @@ class CallLock:
         running = self._running
         if running is None:  # it has just ended
             return ServerBusyError("the server was busy", remedy="Call again", waiting=call)
-        seconds = round(time.monotonic() - running.since, 1)
+        name, since = running
+        seconds = round(time.monotonic() - since, 1)
         return ServerBusyError(
-            f"the server is busy: {running.call} has been running for {seconds} s, and calls run one after the other",
+            f"the server is busy: {name} has been running for {seconds} s, and calls run one after the other",
             remedy="Wait until that call has ended, and call again",
             waiting=call,
-            running=running.call,
+            running=name,
             seconds=seconds,
         )

@@ -468,16 +468,7 @@ def _read_lines(body: bytes) -> list[Mapping[str, Any]]:
 @router.get("/scenarios", tags=["scenarios"])
 def list_scenarios() -> list[ScenarioKind]:
     """Return the scenarios that break consumers."""
-    return [
-        ScenarioKind(
-            name=kind.name,
-            incident=kind.incident,
-            breaks=kind.breaks,
-            outcome=kind.outcome,
-            protocols=list(kind.protocols),
-        )
-        for kind in scenarios()
-    ]
+    return [ScenarioKind.model_validate(kind, from_attributes=True) for kind in scenarios()]
 
 
 @router.post("/scenarios/{name}", tags=["scenarios"])
@@ -580,7 +571,7 @@ def _base64(data: bytes | None) -> str | None:
 @router.get("/offsets", tags=["delivery"])
 def offsets(running: Running, changefeed: ChangefeedId = DEFAULT) -> Offsets:
     """Return where each topic-partition of the changefeed ends now, as the sink says."""
-    ends = running.end_offsets(changefeed)
+    ends = running.sink(changefeed).current_ends()
     return Offsets(
         partitions=[
             PartitionEnd(topic=topic, partition=number, end_offset=end) for (topic, number), end in ends.items()

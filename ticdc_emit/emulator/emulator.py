@@ -483,10 +483,6 @@ class Emulator(Running):
         """Return the newest messages that a changefeed has sent, by topic-partition and offset."""
         return self.sink(changefeed).messages(topic, partition, last)
 
-    def end_offsets(self, changefeed: str = DEFAULT) -> dict[Target, int]:
-        """Ask the sink where each topic-partition of a changefeed ends now."""
-        return self.sink(changefeed).current_ends()
-
     def redeliver(
         self,
         last: int,

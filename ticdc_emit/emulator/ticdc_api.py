@@ -120,10 +120,6 @@ class ResumeChangefeedConfig(_Body):
     overwrite_checkpoint_ts: Uint64 = 0
 
 
-class Upstream(_Body):
-    """The upstream is this server's own."""
-
-
 @dataclass
 class TicdcService:
     """TiCDC's API. ``served``: ``host:port`` that changefeeds may use beside loopback's; ``any_sink``: or any other."""
@@ -274,7 +270,7 @@ def status(service: Service) -> dict[str, Any]:
 
 
 @router.post("/tso")
-def query_tso(service: Service, _: Upstream) -> dict[str, Any]:
+def query_tso(service: Service) -> dict[str, Any]:
     """Return a TSO of the source's clock."""
     tso = service.emulator.source.clock()
     return {"timestamp": physical_ms(tso), "logic_time": logical(tso)}

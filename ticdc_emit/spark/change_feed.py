@@ -61,10 +61,6 @@ class FeedForm(NamedTuple):
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((self.operation, self.commit, self.order, self.time)))
 
-    def is_form_of(self, columns: Sequence[str]) -> bool:
-        """Return whether these are columns of such a feed; the time may be missing."""
-        return {self.operation, self.commit, self.order} <= set(columns)
-
 
 FORMS = {
     "Delta's change data feed or Spark's changes": FeedForm(
@@ -86,8 +82,8 @@ _MOST_RANGES = 100  # of commits in a filter
 
 
 def feed_form(columns: Sequence[str]) -> FeedForm | None:
-    """Return the form of a change feed with these columns; ``None`` if they are not those of a change feed."""
-    return next((form for form in FORMS.values() if form.is_form_of(columns)), None)
+    """Return the form of a change feed with these columns, of which the time may be missing; ``None`` for others."""
+    return next((each for each in FORMS.values() if {each.operation, each.commit, each.order} <= set(columns)), None)
 
 
 def rising(stamps: Iterable[int], above: int = 0) -> list[int]:
@@ -192,21 +188,16 @@ def _require_key(columns: Sequence[str], versions: Sequence[TableInfo]) -> None:
 def has_feed(source: Any) -> bool:
     """Return whether rows, or those of a table among several, are DataFrames of a change feed."""
     frames = source.values() if isinstance(source, Mapping) else [source]
-    return any(_form_of_frame(each) is not None for each in frames)
-
-
-def _form_of_frame(rows: Any) -> FeedForm | None:
-    return feed_form(rows.columns) if hasattr(rows, "sparkSession") else None
+    return any(hasattr(each, "sparkSession") and feed_form(each.columns) is not None for each in frames)
 
 
 def feeds_as_images(source: Any) -> Any:
     """Return rows, or those of several tables by name, with schemas of row changes in place of change feeds."""
 
     def images(rows: Any) -> Any:
-        form = _form_of_frame(rows)
-        if form is None:
+        if not has_feed(rows):
             return rows
-        columns = [field for field in rows.schema.fields if field.name not in form.columns]
+        columns = [field for field in rows.schema.fields if field.name not in _required_form(rows).columns]
         return T.StructType([T.StructField("after", T.StructType(columns))])
 
     return {name: images(rows) for name, rows in source.items()} if isinstance(source, Mapping) else images(source)

@@ -83,12 +83,13 @@ _BY_LOWER = {name.lower(): name for name in _KNOWN}
 
 @dataclass(frozen=True, repr=False)
 class SourceOptions:
-    """Checked options; ``values`` by their documented names."""
+    """Checked options; ``values`` by their documented names; ``table``: ``schema.name`` of rows in the typed form."""
 
     values: Mapping[str, Any]
     librdkafka: Mapping[str, str]
     config: ChangefeedConfig
     running: RunOptions
+    table: str | None
 
     @classmethod
     def read(cls, options: Mapping[str, str]) -> SourceOptions:
@@ -121,13 +122,7 @@ class SourceOptions:
                 remedy="Use kafka:// or jsonl://",
                 option="sinkUri",
             )
-        return cls(values, librdkafka, config, _run_options(values))
-
-    @property
-    def table(self) -> str | None:
-        """``schema.name`` of rows in the typed form."""
-        table: str | None = self.values.get("table")
-        return table
+        return cls(values, librdkafka, config, _run_options(values), values.get("table"))
 
     def assumed_schema(self, rows: StructType) -> str | None:
         """Return the CREATE TABLE of typed rows without a schema; warn of it before the first batch of a stream."""
@@ -453,6 +448,10 @@ class _Writer:
         finally:
             self._staging.remove()
 
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int = 0) -> None:  # noqa: N803 - Spark's name
+        """Forget the rows; nothing was sent."""
+        self._staging.remove()
+
     def _batch(self, staged: Sequence[_StagedRows], table: str | None) -> Batch:
         first = next((each.encoding for each in staged), None)
         batches = self._staging.read([each.file for each in staged], None if first is None else CHUNK_SCHEMA)
@@ -477,10 +476,6 @@ class _BatchWriter(_Writer, DataSourceArrowWriter):
         """Send all rows and the watermark after the last of them."""
         self._send(messages, None)
 
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Forget the rows; nothing was sent."""
-        self._staging.remove()
-
 
 class _StreamWriter(_Writer, DataSourceStreamArrowWriter):
     def __getstate__(self) -> dict[str, Any]:
@@ -499,10 +494,6 @@ class _StreamWriter(_Writer, DataSourceStreamArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Send a micro-batch; one that was begun before is replayed with its own state."""
         self._send(messages, batchId)
-
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Forget the rows; nothing was sent."""
-        self._staging.remove()
 
 
 def _checked_options(

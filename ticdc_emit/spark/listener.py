@@ -17,7 +17,6 @@ from ticdc_emit.pipeline.report import RunReport
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import (
-        QueryIdleEvent,
         QueryProgressEvent,
         QueryStartedEvent,
         QueryTerminatedEvent,
@@ -68,9 +67,6 @@ class ProgressListener(StreamingQueryListener):
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         """Does nothing: nothing has been sent yet."""
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Does nothing: nothing was sent."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         """Does nothing: the callback has had its last batch."""

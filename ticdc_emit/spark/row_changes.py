@@ -212,7 +212,11 @@ JSON_OPTIONS = {
 
 def without_collations(df: DataFrame) -> DataFrame:
     """Return rows whose texts are compared by their bytes, as in ``utf8mb4_bin``, which ``table_sql`` gives them."""
-    plain = {field.name: uncollated(field.dataType) for field in df.schema}
+
+    def uncollated(leaf: DataType) -> DataType:
+        return T.StringType() if type(leaf) is T.StringType else leaf
+
+    plain = {field.name: _with_leaves(field.dataType, uncollated) for field in df.schema}
     if all(field.dataType == plain[field.name] for field in df.schema):
         return df
     return df.select(
@@ -223,11 +227,6 @@ def without_collations(df: DataFrame) -> DataFrame:
             for field in df.schema
         )
     )
-
-
-def uncollated(kind: DataType) -> DataType:
-    """Return a type whose texts have no collation."""
-    return _with_leaves(kind, lambda leaf: T.StringType() if type(leaf) is T.StringType else leaf)
 
 
 def _with_leaves(kind: DataType, leaf: Callable[[DataType], DataType]) -> DataType:

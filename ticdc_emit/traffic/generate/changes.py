@@ -414,7 +414,11 @@ class TrafficPlan:
 
     @cached_property
     def _numbers(self) -> list[Ints]:
-        return [np.array(self.cycle.numbers_of(table.number), np.int64) for table in self.tables]
+        """For each table and position, the number of the change among those of the table; -1 for other tables."""
+        numbers = [np.full(self.cycle.size, -1) for _ in self.tables]
+        for own, table in zip(numbers, self.cycle.tables, strict=True):
+            own[list(table.position)] = np.arange(table.size)
+        return numbers
 
 
 def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:

@@ -84,13 +84,6 @@ class Cycle:
     tables: tuple[TableCycle, ...]
     shares_commits: bool = False
 
-    def numbers_of(self, table: int) -> list[int]:
-        """Return for each position the change's number among those of ``table``; -1 for other tables."""
-        numbers = [-1] * self.size
-        for number, position in enumerate(self.tables[table].position):
-            numbers[position] = number
-        return numbers
-
     def count(self, table: int, before: int) -> int:
         """Return how many of the changes numbered 0 to ``before - 1`` are of ``table``."""
         cycles, rest = divmod(before, self.size)
