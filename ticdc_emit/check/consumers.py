@@ -141,9 +141,9 @@ def _failure(code: int | None, late_s: float | None) -> ConsumerFailure:
 def _tables(line: bytes, number: int, option: str) -> GivenTables:
     try:
         answer = Members(json.loads(line), "an answer")
-        given = answer.whole("example")
-        error = answer.text("error") if "error" in answer.names() else None
-        tables: dict[str, Any] = answer.mapping("tables") if error is None else {}
+        given = answer.get("example", int)
+        error = answer.get("error", str) if "error" in answer.names() else None
+        tables: dict[str, Any] = answer.get("tables", dict) if error is None else {}
     except (ValueError, RecursionError) as fault:
         cause = fault.message if isinstance(fault, JsonError) else str(fault)
         raise ConfigError(

@@ -74,12 +74,6 @@ def run(options: Replay) -> int:
             remedy=f"Add --table {unknown[0]}=PATH",
             option="before",
         )
-    if befores and options.mode not in BASED:
-        raise ConfigError(
-            f"--before has no meaning with --mode {options.mode}",
-            remedy=f"It is for {' and '.join(BASED)}",
-            option="before",
-        )
     is_timed = options.mode not in ("snapshot", "diff") or options.time_column or options.at
     if options.state_uri is not None and not is_timed:
         raise ConfigError("a replay that can be resumed needs a fixed time", remedy="Add --at", option="at")
@@ -296,13 +290,10 @@ def print_report(report: ReplayReport, options: Replay) -> None:
         say("run the same command again to continue from here")
 
 
-BASED = ("diff", "operations")
-"""The modes that take rows from before the history."""
-
 _MODES_OF = {
     "time_column": ("snapshot", "snapshots", "diff", "operations"),
     "at": ("snapshot", "diff"),
-    "keys": MODES,
+    "before": ("diff", "operations"),
     **dict.fromkeys(("op", "order_by", "transaction", "operations"), ("operations",)),
     **dict.fromkeys(("valid_from", "valid_to", "step", "deleted_when", "overlaps"), ("validity",)),
     **dict.fromkeys(("start", "end"), ("changes",)),

@@ -77,7 +77,7 @@ class FeedOptions:
     def from_json(cls, data: Json) -> FeedOptions:
         """Return the options of :meth:`to_json`, unchecked. Raises :class:`~ticdc_emit.errors.JsonError`."""
         members = Members.of(data, "a changefeed")
-        options = cls(members.text("sink_uri"), members.mapping("changefeed"))
+        options = cls(members.get("sink_uri", str), members.get("changefeed", dict))
         members.finish()
         return options
 

@@ -73,7 +73,8 @@ class Delivery:
         members = Members.of(data, "a delivery")
         history, feed = History.from_json(members.object("history")), FeedOptions.from_json(members.object("feed"))
         messages = [_message_of(each) for each in members.objects("messages", "a message")]
-        partitions = members.whole_numbers("partitions")
+        sizes = members.object("partitions")
+        partitions = {topic: sizes.get(topic, int) for topic in sizes.names()}
         schemas = dict(_schema_of(each) for each in members.objects("schemas", "a schema"))
         members.finish()
         return cls(history, feed.load(time_zone=history.time_zone), feed, messages, partitions, schemas)
@@ -104,14 +105,15 @@ class Delivery:
 
 
 def _message_of(members: Members) -> Message:
-    places = members.text("topic"), members.whole("partition"), members.whole("offset")
+    places = members.get("topic", str), members.get("partition", int), members.get("offset", int)
     message = Message(*places, members.binary("key"), members.binary("value"))
     members.finish()
     return message
 
 
 def _schema_of(members: Members) -> tuple[int | str, str]:
-    schema = members.either("id", int, str), members.text("schema")
+    number: Any = members.get("id", int, str)
+    schema = number, members.get("schema", str)
     members.finish()
     return schema
 

@@ -148,14 +148,14 @@ class History:
         """
         members = Members.of(data, "a history")
         history = cls(
-            members.text("schema"),
+            members.get("schema", str),
             [
                 {name: row.binary(name) if name == ROW_KEY else row.value(name) for name in row.names()}
                 for row in members.objects("rows", "a row")
             ],
             tuple(_statement_of(each) for each in members.objects("ddl", "a statement")),
-            time_zone=members.text("time_zone"),
-            begins_empty=members.truth("begins_empty"),
+            time_zone=members.get("time_zone", str),
+            begins_empty=members.get("begins_empty", bool),
         )
         members.finish()
         return history
@@ -332,10 +332,10 @@ def _block(text: str) -> str:
 
 
 def _statement_of(members: Members) -> Ddl:
-    commit_ts, query = members.whole("commit_ts"), members.text("query")
+    commit_ts, query = members.get("commit_ts", int), members.get("query", str)
     statement: Ddl = (commit_ts, query)
     if "schema" in members.names():
-        statement = (commit_ts, query, members.text("schema"))
+        statement = (commit_ts, query, members.get("schema", str))
     members.finish()
     return statement
 

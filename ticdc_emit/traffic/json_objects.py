@@ -10,11 +10,13 @@ import json
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from numbers import Integral
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from ticdc_emit.errors import JsonError, shown
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.sql.json_depth import parsed
+
+_T = TypeVar("_T")
 
 VERSION = 1
 """The only version of each object so far."""
@@ -85,32 +87,17 @@ class Members:
             except ValueError as fault:
                 raise JsonError(f"{what} cannot be read: {fault}", remedy="Give one JSON object, in UTF-8") from None
         members = data if isinstance(data, Members) else cls(data, what)
-        if (version := members.whole("version")) != VERSION:
+        if (version := members.get("version", int)) != VERSION:
             remedy = (
                 f"This release of the library reads version {VERSION}: use the release that wrote version {version}"
             )
             members._refuse(f"version {version} of {what} is unknown", remedy, members._at("version"))
         return members
 
-    def text(self, name: str) -> str:
-        value: str = self._typed(name, str)
+    def get(self, name: str, *kinds: type[_T]) -> _T:
+        """Return a member of one of these kinds."""
+        value: _T = self._typed(name, *kinds)
         return value
-
-    def whole(self, name: str) -> int:
-        value: int = self._typed(name, int)
-        return value
-
-    def truth(self, name: str) -> bool:
-        value: bool = self._typed(name, bool)
-        return value
-
-    def mapping(self, name: str) -> dict[str, Any]:
-        value: dict[str, Any] = self._typed(name, dict)
-        return value
-
-    def whole_numbers(self, name: str) -> dict[str, int]:
-        inner = self.object(name)
-        return {each: inner.whole(each) for each in inner.names()}
 
     def object(self, name: str, what: str = "") -> Members:
         return Members(self._typed(name, dict), what or name, self._at(name))
@@ -124,14 +111,11 @@ class Members:
         if name in self._content and self._content[name] is None:
             self._read.append(name)
             return None
-        text = self.text(name)
+        text = self.get(name, str)
         try:
             return base64.b64decode(text.encode("ascii"), validate=True)
         except (binascii.Error, UnicodeEncodeError):
             self._refuse(f"{shown(text)} is not base64", "Give base64 with its padding, or null", self._at(name))
-
-    def either(self, name: str, *kinds: type) -> Any:
-        return self._typed(name, *kinds)
 
     def names(self) -> list[str]:
         return list(self._content)
