@@ -23,14 +23,6 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def _operations(description: Any) -> list[tuple[str, str, Any]]:
-    return [
-        (method.upper(), path, operation)
-        for path, methods in description["paths"].items()
-        for method, operation in methods.items()
-    ]
-
-
 def _fields(description: Any, content: Any) -> str:
     """Return the members of a request body or an answer."""
     schema = content.get("schema", {})
@@ -46,7 +38,11 @@ def endpoints(*, ticdc: bool) -> str:
     """Return the table of the control API's endpoints, or of those of TiCDC's."""
     description = json.loads(openapi_description())
     rows = []
-    for method, path, operation in _operations(description):
+    for method, path, operation in [
+        (method.upper(), path, operation)
+        for path, methods in description["paths"].items()
+        for method, operation in methods.items()
+    ]:
         if path.startswith(TICDC_PATH) is not ticdc:
             continue
         body = operation.get("requestBody", {}).get("content", {})

@@ -98,16 +98,12 @@ def blocks_of(page: str) -> list[Block]:
     return blocks
 
 
-def needs_spark(blocks: list[Block]) -> bool:
-    return any(_SPARK.search(block.code) for block in blocks)
-
-
 def pages_with(*languages: str, spark: bool) -> Iterator[tuple[str, list[Block]]]:
     """Yield the pages that have blocks of these languages, and need Spark for them or not."""
     for page in PAGES:
         known = [each for each in languages if each != "python" or page not in AT_NIGHT]
         blocks = [block for block in blocks_of(page) if block.language in known and test_of_file(block) is None]
-        if blocks and needs_spark(blocks) is spark:
+        if blocks and any(_SPARK.search(block.code) for block in blocks) is spark:
             yield page, blocks
 
 

@@ -18,7 +18,7 @@ from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.encoder import Encoder
 
 from .driver import Driver
-from .expected import Expected, expected_messages
+from .expected import expected_messages
 from .history import History, schema_sql
 from .injection import FaultPlan, Injected, Injector
 from .protocols import FaultProtocol
@@ -123,13 +123,9 @@ def judged(stage: Stage, protocol: FaultProtocol, topic: str, *, interruptions: 
         log,
         protocol.make_reader(stage.registry),
         interruptions=interruptions,
-        watermark=_last_commit(expected) - 1,
+        watermark=max(change.commit_ts for change in expected.changes.values()) - 1,
         decode_every=max(1, stage.history.rows // _DECODED_ROWS),
     )
-
-
-def _last_commit(expected: Expected) -> int:
-    return max(change.commit_ts for change in expected.changes.values())
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def walk(protocol: str) -> Walk:
                 importing += (event == "call") - (event == "return")
             if event == "call" and not importing and (code := _of_ours(frame)) is not None:
                 module = frame.f_globals["__name__"]
-                found.functions[module, _name(code)] += 1
+                found.functions[module, f"{getattr(code, 'co_qualname', code.co_name)}:{code.co_firstlineno}"] += 1
                 caller = frame.f_back
                 while caller is not None and _of_ours(caller) is None:
                     caller = caller.f_back
@@ -94,10 +94,6 @@ def _of_ours(frame: FrameType) -> CodeType | None:
     code = frame.f_code
     is_ours = str(frame.f_globals.get("__name__", "")).partition(".")[0] == _PACKAGE
     return code if is_ours and not code.co_name.startswith("<") and not code.co_filename.startswith("<") else None
-
-
-def _name(code: CodeType) -> str:
-    return f"{getattr(code, 'co_qualname', code.co_name)}:{code.co_firstlineno}"
 
 
 def _room(module: str) -> str:

@@ -117,10 +117,6 @@ def _values(messages_of_rows: list[bytes | None]) -> list[str | None]:
     return found
 
 
-def _row_values() -> list[bytes | None]:
-    return [message.value for message in messages("positions") if message.value and b'"isDdl":false' in message.value]
-
-
 @pytest.fixture(autouse=True)
 def _clean() -> Iterator[None]:
     yield
@@ -130,7 +126,7 @@ def _clean() -> Iterator[None]:
 def _sent(schema: str, *batches: pa.RecordBatch) -> list[bytes | None]:
     clear("positions")
     Changefeed(load_changefeed(URI), MemorySink("positions"), schema).run(ArrowBatch(list(batches)), 0, final=True)
-    return _row_values()
+    return [message.value for message in messages("positions") if message.value and b'"isDdl":false' in message.value]
 
 
 def _arrays(mysql: str) -> Iterator[tuple[pa.Array, list[str | None]]]:

@@ -25,10 +25,6 @@ def rows(count: int, bad: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def as_table(changes: list[dict[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(changes)
-
-
 @pytest.mark.parametrize("form", ["rows", "generator", "table", "chunks", "batch"])
 @pytest.mark.parametrize(
     ("bad", "place", "column"),
@@ -45,7 +41,7 @@ def test_of_several_columns(form: str, bad: dict[int, dict[str, Any]], place: in
     if form == "generator":
         given = iter(changes)
     elif form != "rows":
-        given = as_table(changes)
+        given = pa.Table.from_pylist(changes)
         if form == "chunks":
             given = pa.concat_tables([given.slice(0, 2), given.slice(2, 5), given.slice(7)])
         if form == "batch":

@@ -42,10 +42,6 @@ def records(batch: pa.RecordBatch) -> list[tuple[bytes, bytes]]:
     return [(row["key"], row["value"]) for row in batch.to_pylist()]
 
 
-def counts(batch: pa.RecordBatch) -> list[int]:
-    return [len(OpenProtocolReader().read_all(*record)) for record in records(batch)]
-
-
 # -- joined rows ------------------------------------------------------------------------------------------------------
 
 
@@ -59,7 +55,7 @@ def counts(batch: pa.RecordBatch) -> list[int]:
 )
 def test_messages_hold_as_many_rows_as_they_may(parameters: str, expected: list[int]) -> None:
     batch = encoder(parameters).encode([insert(number) for number in range(10, 50)])
-    assert counts(batch) == expected
+    assert [len(OpenProtocolReader().read_all(*record)) for record in records(batch)] == expected
     assert all(len(key) + len(value) + 36 <= 2000 for key, value in records(batch)) or "2000" not in parameters
     last = [TS + (9 + sum(expected[: place + 1])) * SECOND for place in range(len(expected))]
     assert batch.column("commit_ts").to_pylist() == last
