@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.escape import EASYJSON
 from ticdc_emit.columnar.values import Rendering, accept, json_content
+from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
@@ -34,42 +35,26 @@ def column(
     return Column(1, "c", kind, flen, decimal, charset, charset, flags, elems)
 
 
+DECLARED = {
+    "BIT": "bit(12)",
+    "DECIMAL": "decimal(10,2)",
+    **{kind: f"{kind}(3)" for kind in ("DATETIME", "TIMESTAMP", "TIME")},
+    **{kind: f"{kind}(10)" for kind in ("CHAR", "VARCHAR", "VARBINARY")},
+    **{kind: f"{kind}('a','b','ü')" for kind in ("ENUM", "SET")},
+    "BINARY": "binary(4)",
+    "VECTOR": "vector(2)",
+}
+"""What a column's definition says beside the name of its kind."""
+
+_INTEGERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT")
+_KINDS = [
+    *(*_INTEGERS, *(f"{kind} UNSIGNED" for kind in _INTEGERS), "YEAR", "BIT", "FLOAT", "DOUBLE", "DECIMAL", "DATE"),
+    *("DATETIME", "TIMESTAMP", "TIME", "CHAR", "VARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "BINARY"),
+    *("VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB", "ENUM", "SET", "JSON", "VECTOR"),
+]
 COLUMNS = {
-    "TINYINT": column(MySQLType.TINY, 4),
-    "SMALLINT": column(MySQLType.SHORT, 6),
-    "MEDIUMINT": column(MySQLType.INT24, 9),
-    "INT": column(MySQLType.LONG, 11),
-    "BIGINT": column(MySQLType.LONGLONG, 20),
-    "TINYINT UNSIGNED": column(MySQLType.TINY, 3, flags=UNSIGNED),
-    "SMALLINT UNSIGNED": column(MySQLType.SHORT, 5, flags=UNSIGNED),
-    "MEDIUMINT UNSIGNED": column(MySQLType.INT24, 8, flags=UNSIGNED),
-    "INT UNSIGNED": column(MySQLType.LONG, 10, flags=UNSIGNED),
-    "BIGINT UNSIGNED": column(MySQLType.LONGLONG, 20, flags=UNSIGNED),
-    "YEAR": column(MySQLType.YEAR, 4),
-    "BIT": column(MySQLType.BIT, 12),
-    "FLOAT": column(MySQLType.FLOAT, 12),
-    "DOUBLE": column(MySQLType.DOUBLE, 22),
-    "DECIMAL": column(MySQLType.NEWDECIMAL, 10, 2),
-    "DATE": column(MySQLType.DATE, 10, 0),
-    "DATETIME": column(MySQLType.DATETIME, 23, 3),
-    "TIMESTAMP": column(MySQLType.TIMESTAMP, 23, 3),
-    "TIME": column(MySQLType.DURATION, 14, 3),
-    "CHAR": column(MySQLType.STRING, 10, text=True),
-    "VARCHAR": column(MySQLType.VARCHAR, 10, text=True),
-    "TINYTEXT": column(MySQLType.TINY_BLOB, 255, text=True),
-    "TEXT": column(MySQLType.BLOB, 65535, text=True),
-    "MEDIUMTEXT": column(MySQLType.MEDIUM_BLOB, 16777215, text=True),
-    "LONGTEXT": column(MySQLType.LONG_BLOB, 4294967295, text=True),
-    "BINARY": column(MySQLType.STRING, 4),
-    "VARBINARY": column(MySQLType.VARCHAR, 10),
-    "TINYBLOB": column(MySQLType.TINY_BLOB, 255),
-    "BLOB": column(MySQLType.BLOB, 65535),
-    "MEDIUMBLOB": column(MySQLType.MEDIUM_BLOB, 16777215),
-    "LONGBLOB": column(MySQLType.LONG_BLOB, 4294967295),
-    "ENUM": column(MySQLType.ENUM, 1, text=True, elems=("a", "b", "ü")),
-    "SET": column(MySQLType.SET, 5, text=True, elems=("a", "b", "ü")),
-    "JSON": column(MySQLType.JSON, 4294967295),
-    "VECTOR": column(MySQLType.VECTOR_FLOAT32, 2),
+    kind: catalog_from_sql(f"create table t (c {DECLARED.get(kind, kind)})").table("test", "t").column("c")
+    for kind in _KINDS
 }
 
 

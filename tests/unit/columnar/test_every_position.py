@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from column_samples import COLUMNS, SAMPLES, shown
+from column_samples import COLUMNS, DECLARED, SAMPLES, shown
 from documented_types import LISTED, MAKERS
 from hypothesis_profiles import sample
 
@@ -26,16 +26,6 @@ from ticdc_emit.pipeline.run import Changefeed
 
 TS = 450_000_000_262_144_000
 URI = "memory://positions?protocol=canal-json&partition-num=1"
-DECLARED = {
-    "BIT": "bit(12)",
-    "DECIMAL": "decimal(10,2)",
-    **{f"{kind} UNSIGNED": f"{kind} unsigned" for kind in ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT")},
-    **{kind: f"{kind}(3)" for kind in ("DATETIME", "TIMESTAMP", "TIME")},
-    **{kind: f"{kind}(10)" for kind in ("CHAR", "VARCHAR", "VARBINARY")},
-    **{kind: f"{kind}('a','b','ü')" for kind in ("ENUM", "SET")},
-    "BINARY": "binary(4)",
-    "VECTOR": "vector(2)",
-}
 INDICES = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
 Layout = Callable[[pa.Array], pa.Array]
 
