@@ -172,37 +172,16 @@ class Dump:
         """Write the line of one DDL text."""
         self._write({"case": case, "release": release, "event": index, "restored": text, "error": error})
 
-    def route_refused(self, case: str, route: str, error: str) -> None:
-        """Write the line of a dispatcher configuration that was refused."""
-        self._target(case, route, None, Target(None, error=error))
-
-    def targets(self, case: str, route: str, index: int, targets: Iterable[Target]) -> None:
-        """Write the lines of one event under one dispatcher configuration."""
-        for target in targets:
-            self._target(case, route, index, target)
+    def targets(self, case: str, route: str, index: int | None, targets: Iterable[Target]) -> None:
+        """Write the lines of one event under one dispatcher configuration; ``index`` None: that was refused."""
+        for topic, partition, error, _ in targets:
+            place = {"case": case, "route": route, "event": index}
+            self._write({**place, "topic": topic, "partition": partition, "error": error})
 
     def _message(self, case: str, variant: str, event: int | None, record: Record) -> None:
-        line = {
-            "case": case,
-            "variant": variant,
-            "event": event,
-            "key": _base64(record.key),
-            "value": _base64(record.value),
-            "error": record.error,
-        }
+        line = {"case": case, "variant": variant, "event": event}
+        line |= {"key": _base64(record.key), "value": _base64(record.value), "error": record.error}
         self._write(line if record.claim is None else line | {"claim": _base64(record.claim)})
-
-    def _target(self, case: str, route: str, event: int | None, target: Target) -> None:
-        self._write(
-            {
-                "case": case,
-                "route": route,
-                "event": event,
-                "topic": target.topic,
-                "partition": target.partition,
-                "error": target.error,
-            }
-        )
 
     def _write(self, line: Mapping[str, Any]) -> None:
         self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")

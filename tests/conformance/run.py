@@ -176,7 +176,11 @@ class _Run:
             config = load_variant(case, variant)
             encoder = VariantEncoder(changes, config) if config.codec.protocol.spec.is_written else None
         except Exception as fault:
-            self._refused(case, variant, protocol, refusal(fault))
+            outcome = refusal(fault)
+            detail = _refused(variant, variant.expected is not None, outcome, "this configuration")
+            self._check(case, variant, protocol, None, detail)
+            if self._dump is not None:
+                self._dump.refused(case.name, variant.id, outcome.error or "")
             return
         if variant.config_error is not None:
             detail = f"TiCDC refuses this configuration ({variant.config_error}), the library accepts it"
@@ -185,18 +189,6 @@ class _Run:
             self._report.leave_out(f"{protocol}: not written by this version", variants=1, events=len(case.events))
         else:
             self._events(case, variant, encoder, protocol)
-
-    def _refused(self, case: Case, variant: Variant, protocol: str, outcome: Outcome) -> None:
-        detail = None
-        if outcome.crashed:
-            detail = f"the library crashed: {outcome.error}"
-        elif variant.config_error is None and variant.expected is not None:
-            detail = f"the library refuses this configuration: {outcome.error}"
-        elif variant.config_error not in (None, outcome.error):
-            detail = f"refused otherwise: got {outcome.error!r}, expected {variant.config_error!r}"
-        self._check(case, variant, protocol, None, detail)
-        if self._dump is not None:
-            self._dump.refused(case.name, variant.id, outcome.error or "")
 
     def _events(self, case: Case, variant: Variant, encoder: VariantEncoder, protocol: str) -> None:
         outcomes = encoder.outcomes()
@@ -236,7 +228,12 @@ class _Run:
         try:
             dispatcher = RouteDispatcher(changes, route)
         except Exception as fault:
-            self._route_refused(case, route, refusal(fault))
+            outcome = refusal(fault)
+            self._check_route(
+                case, route, None, _refused(route, route.expected is not None, outcome, "these dispatchers")
+            )
+            if self._dump is not None:
+                self._dump.targets(case.name, route.id, None, [Target(None, error=outcome.error or "")])
             return
         if route.config_error is not None:
             detail = f"TiCDC refuses these dispatchers ({route.config_error}), the library accepts them"
@@ -258,18 +255,6 @@ class _Run:
             elif expected or got:
                 self._check_route(case, route, index, crash or compare_targets(expected, got))
 
-    def _route_refused(self, case: Case, route: Route, outcome: Outcome) -> None:
-        detail = None
-        if outcome.crashed:
-            detail = f"the library crashed: {outcome.error}"
-        elif route.config_error is None and route.expected is not None:
-            detail = f"the library refuses these dispatchers: {outcome.error}"
-        elif route.config_error not in (None, outcome.error):
-            detail = f"refused otherwise: got {outcome.error!r}, expected {route.config_error!r}"
-        self._check_route(case, route, None, detail)
-        if self._dump is not None:
-            self._dump.route_refused(case.name, route.id, outcome.error or "")
-
     def _check_route(self, case: Case, route: Route, event: int | None, detail: str | None) -> None:
         if detail is not None and self._is_left_out(case, route.id, event):
             return
@@ -289,6 +274,17 @@ class _Run:
         if reason is not None:
             self._report.leave_out(reason, events=1)
         return reason is not None
+
+
+def _refused(sink: SinkConfig, is_recorded: bool, outcome: Outcome, what: str) -> str | None:
+    """Return what is wrong with a refusal of the library; ``is_recorded``: TiCDC has an output."""
+    if outcome.crashed:
+        return f"the library crashed: {outcome.error}"
+    if sink.config_error is None:
+        return f"the library refuses {what}: {outcome.error}" if is_recorded else None
+    if sink.config_error != outcome.error:
+        return f"refused otherwise: got {outcome.error!r}, expected {sink.config_error!r}"
+    return None
 
 
 def _mismatch(case: Case, sink: SinkConfig, protocol: str, event: int | None, detail: str) -> Mismatch:

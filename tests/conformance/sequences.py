@@ -45,12 +45,12 @@ from .vectors import (
     Record,
     SinkConfig,
     Variant,
-    VectorError,
     is_written,
     read_document,
     read_variant,
     release_of,
     sink_protocol,
+    vector_file,
     vector_name,
 )
 
@@ -83,7 +83,7 @@ def is_sequence(document: object) -> bool:
 def read_sequence(path: Path, release: str | Release | None = None) -> Sequence:
     """Read one file; :class:`VectorError` if it is not one. ``release``: as for ``vectors.read_case``."""
     data = read_document(path)
-    try:
+    with vector_file(path):
         return Sequence(
             name=data.get("name", vector_name(path)),
             release=release_of(path, data.get("lineage") if release is None else release),
@@ -96,14 +96,6 @@ def read_sequence(path: Path, release: str | Release | None = None) -> Sequence:
             inputs=tuple(data.get("inputs") or ()),
             variants=tuple(read_variant(entry) for entry in data.get("variants") or ()),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as fault:
-        if isinstance(fault, TicdcEmitError):
-            raise
-        raise VectorError(
-            f"not a vector file: {type(fault).__name__}: {fault}",
-            remedy="Give a file as in tests/vectors",
-            path=str(path),
-        ) from fault
 
 
 _DATA = re.compile(r"\s*(?:insert|replace|update|delete)\b", re.IGNORECASE)
@@ -340,12 +332,10 @@ class _Run:
                 return
 
     def _check(self, detail: str | None, what: str) -> None:
-        mismatch = None
+        self._report.verdicts.count(matched=detail is None)
         if detail is not None:
-            mismatch = Mismatch(self._sequence.name, self._sequence.release.name, _VERDICTS, None, what, detail)
-        self._report.verdicts.count(matched=mismatch is None)
-        if mismatch is not None:
-            self._report.mismatches.append(mismatch)
+            name, release = self._sequence.name, self._sequence.release.name
+            self._report.mismatches.append(Mismatch(name, release, _VERDICTS, None, what, detail))
 
     def messages(self, variant: Variant) -> None:
         """Compare the output of one variant, event by event."""

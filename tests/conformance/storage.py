@@ -37,7 +37,7 @@ from .encoded_rows import encode_rows
 from .history import CaseHistory
 from .produce import CaseChanges, PlannedChanges, load_variant, refusal
 from .report import Mismatch, Report
-from .vectors import Case, SinkConfig, read_document
+from .vectors import Case, SinkConfig, read_document, sink_inputs
 
 _CLEAN_UP = "the times of the clean-up job, which this version does not have"
 _START = datetime.fromisoformat("2024-05-06T07:08:09+00:00")
@@ -94,16 +94,7 @@ def read_storage_variants(path: Path) -> list[StorageVariant]:
         writes: dict[int, list[Written]] = {}
         for write in entry.get("writes") or ():
             writes.setdefault(write["event"], []).append(_written(write))
-        variants.append(
-            StorageVariant(
-                entry["id"],
-                entry["sink_uri"],
-                entry.get("changefeed"),
-                entry.get("config_error"),
-                writes,
-                entry.get("files") or (),
-            )
-        )
+        variants.append(StorageVariant(*sink_inputs(entry), writes, entry.get("files") or ()))
     return variants
 
 

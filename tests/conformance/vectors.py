@@ -13,6 +13,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -47,15 +48,11 @@ def find_vectors(paths: Iterable[Path]) -> list[Path]:
         elif path.exists():
             files = [path]
         else:
-            raise VectorError(
-                "no such file or folder", remedy="Give a vector file, or a folder of them", path=str(path)
-            )
+            files = []
         if not files:
-            raise VectorError(
-                "the folder holds no .json, .json.gz or .json.zst file, nor .jsonl",
-                remedy="Give a vector file, or a folder of them",
-                path=str(path),
-            )
+            cause = "the folder holds no .json, .json.gz or .json.zst file, nor .jsonl"
+            cause = cause if path.is_dir() else "no such file or folder"
+            raise VectorError(cause, remedy="Give a vector file, or a folder of them", path=str(path))
         vectors += files
     return vectors
 
@@ -82,25 +79,29 @@ def read_document(path: Path) -> Any:
 
 
 def _read(path: Path) -> bytes:
-    try:
-        with pa.input_stream(str(path), compression="detect") as stream:
-            data: bytes = stream.read()
-    except (OSError, ValueError, pa.ArrowException) as fault:
-        raise _no_vector_file(fault, path) from fault
+    with vector_file(path), pa.input_stream(str(path), compression="detect") as stream:
+        data: bytes = stream.read()
     return data
 
 
 def _parsed(data: bytes, path: Path) -> Any:
-    try:
+    with vector_file(path):
         return json.loads(data)
-    except (ValueError, RecursionError) as fault:
-        raise _no_vector_file(fault, path) from fault
 
 
-def _no_vector_file(fault: Exception, path: Path) -> VectorError:
-    return VectorError(
-        f"not a vector file: {type(fault).__name__}: {fault}", remedy="Give a file as in tests/vectors", path=str(path)
-    )
+@contextmanager
+def vector_file(path: Path) -> Iterator[None]:
+    """Whatever goes wrong with the content of a file is a :class:`VectorError`."""
+    try:
+        yield
+    except TicdcEmitError:
+        raise
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError, pa.ArrowException) as fault:
+        raise VectorError(
+            f"not a vector file: {type(fault).__name__}: {fault}",
+            remedy="Give a file as in tests/vectors",
+            path=str(path),
+        ) from fault
 
 
 DML_KINDS = frozenset({"row", "txn"})
@@ -273,7 +274,7 @@ def read_case(path: Path, release: str | Release | None = None) -> Case:
     ``release``: the one whose bytes the file holds; by default as :func:`release_of` finds it.
     """
     data = read_document(path)
-    try:
+    with vector_file(path):
         events = tuple(map(_event, data.get("events") or ()))
         return Case(
             name=data.get("name", vector_name(path)),
@@ -289,14 +290,6 @@ def read_case(path: Path, release: str | Release | None = None) -> Case:
             registry_reject=data.get("registry_reject") or None,
             left_out=left_out_of(path, events),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as fault:
-        if isinstance(fault, TicdcEmitError):
-            raise
-        raise VectorError(
-            f"not a vector file: {type(fault).__name__}: {fault}",
-            remedy="Give a file as in tests/vectors",
-            path=str(path),
-        ) from fault
 
 
 def _event(event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -304,28 +297,19 @@ def _event(event: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**event, "rows": event.get("rows") or []} if event["kind"] == "txn" else event
 
 
+def sink_inputs(entry: Mapping[str, Any]) -> tuple[str, str, str | None, str | None]:
+    """Return the fields of a :class:`SinkConfig`."""
+    return entry["id"], entry["sink_uri"], entry.get("changefeed"), entry.get("config_error")
+
+
 def read_variant(entry: Mapping[str, Any]) -> Variant:
-    messages = (entry["messages"] or ()) if "messages" in entry else None
-    return Variant(
-        id=entry["id"],
-        sink_uri=entry["sink_uri"],
-        changefeed=entry.get("changefeed"),
-        config_error=entry.get("config_error"),
-        expected=None if messages is None else _expected(messages),
-        registrations=entry.get("registrations"),
-    )
+    expected = _expected(entry["messages"] or ()) if "messages" in entry else None
+    return Variant(*sink_inputs(entry), expected, entry.get("registrations"))
 
 
 def _route(entry: Mapping[str, Any]) -> Route:
-    targets = (entry["targets"] or ()) if "targets" in entry else None
-    return Route(
-        id=entry["id"],
-        sink_uri=entry["sink_uri"],
-        changefeed=entry.get("changefeed"),
-        config_error=entry.get("config_error"),
-        partitions=entry["partitions"],
-        expected=None if targets is None else _expected_targets(targets),
-    )
+    expected = _expected_targets(entry["targets"] or ()) if "targets" in entry else None
+    return Route(*sink_inputs(entry), entry["partitions"], expected)
 
 
 def _expected(messages: Sequence[Mapping[str, Any]]) -> dict[int, Outcome]:

@@ -17,22 +17,11 @@ from ticdc_emit.columnar.escape import EASYJSON
 from ticdc_emit.columnar.values import Rendering, accept, json_content
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.types import ColumnFlag, MySQLType
-
-UNSIGNED, NOT_NULL = ColumnFlag.UNSIGNED, ColumnFlag.NOT_NULL
 
 
-def column(
-    kind: MySQLType,
-    flen: int = -1,
-    decimal: int = -1,
-    *,
-    text: bool = False,
-    flags: ColumnFlag = ColumnFlag.NONE,
-    elems: tuple[str, ...] = (),
-) -> Column:
-    charset = "utf8mb4" if text else "binary"
-    return Column(1, "c", kind, flen, decimal, charset, charset, flags, elems)
+def column(definition: str) -> Column:
+    """Return the column ``c`` of a definition in SQL."""
+    return catalog_from_sql(f"create table t (c {definition})").table("test", "t").column("c")
 
 
 DECLARED = {
@@ -52,10 +41,7 @@ _KINDS = [
     *("DATETIME", "TIMESTAMP", "TIME", "CHAR", "VARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "BINARY"),
     *("VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB", "ENUM", "SET", "JSON", "VECTOR"),
 ]
-COLUMNS = {
-    kind: catalog_from_sql(f"create table t (c {DECLARED.get(kind, kind)})").table("test", "t").column("c")
-    for kind in _KINDS
-}
+COLUMNS = {kind: column(DECLARED.get(kind, kind)) for kind in _KINDS}
 
 
 class Sample(NamedTuple):

@@ -31,8 +31,6 @@ from ticdc_emit.columnar.avro import (
 )
 from ticdc_emit.columnar.packed_fields import Piece, join_pieces
 from ticdc_emit.columnar.value_errors import ValueRefused
-from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.types import MySQLType
 
 UNIONS = st.sampled_from([None, Union.null_at(0), Union.null_at(1)])
 INT64 = st.one_of(st.integers(-70, 70), st.integers(-20_000, 20_000), st.integers(-(1 << 63), (1 << 63) - 1))
@@ -180,16 +178,15 @@ def test_choices(longest: int, union: Union | None) -> None:
     assert got == plain(values, union, counted)
 
 
-def enum(kind: MySQLType = MySQLType.ENUM) -> Column:
-    return column(kind, elems=("a", "中", "c"))
+ENUM, SET = (column(f"{kind}('a','中','c')") for kind in ("enum", "set"))
 
 
 def test_labels() -> None:
     plain_numbers = pa.array([1, None, 2, 3], pa.uint64())
     shown = [b"\x02\x02a", b"\x00", b"\x02\x06\xe4\xb8\xad", b"\x02\x02c"]
     for numbers in (plain_numbers, plain_numbers.dictionary_encode()):
-        assert rendered(label_pieces(enum(), numbers, Union.null_at(0)), 4) == shown
-    sets = label_pieces(enum(MySQLType.SET), pa.array([0, 5, 7], pa.uint64()))
+        assert rendered(label_pieces(ENUM, numbers, Union.null_at(0)), 4) == shown
+    sets = label_pieces(SET, pa.array([0, 5, 7], pa.uint64()))
     assert rendered(sets, 3) == [b"\x00", counted(b"a,c"), counted("a,中,c".encode())]
 
 
@@ -197,12 +194,12 @@ def test_an_enum_of_zero_has_no_label() -> None:
     used = pa.array([1, None, 0], pa.uint64())
     for numbers in (used, used.dictionary_encode()):
         with pytest.raises(ValueRefused, match="the ENUM's number is 0") as caught:
-            refuse_enum_zero(enum(), numbers)
+            refuse_enum_zero(ENUM, numbers)
         assert caught.value.index == 2
-        assert rendered(label_pieces(enum(), numbers, Union.null_at(0)), 3) == [b"\x02\x02a", b"\x00", b"\x02\x00"]
+        assert rendered(label_pieces(ENUM, numbers, Union.null_at(0)), 3) == [b"\x02\x02a", b"\x00", b"\x02\x00"]
     unused = pa.DictionaryArray.from_arrays(pa.array([1, 1], pa.int32()), pa.array([0, 2], pa.uint64()))
-    refuse_enum_zero(enum(), unused)
-    assert rendered(label_pieces(enum(), unused), 2) == [counted("中".encode())] * 2
+    refuse_enum_zero(ENUM, unused)
+    assert rendered(label_pieces(ENUM, unused), 2) == [counted("中".encode())] * 2
 
 
 def test_bits_of_connect() -> None:

@@ -15,7 +15,6 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.sql.types import MySQLType
 
 
 def test_the_table_has_every_column_type() -> None:
@@ -47,7 +46,7 @@ def test_refused(mysql: str) -> None:
 @given(st.lists(st.tuples(st.integers(1 - 10**15, 10**15 - 1), st.integers(0, 15)), min_size=1))
 def test_a_decimal_number_of_15_digits_comes_back_from_its_double(parts: list[tuple[int, int]]) -> None:
     numbers = [Decimal(digits).scaleb(-scale) for digits, scale in parts]
-    target = column(MySQLType.NEWDECIMAL, 65, 30)
+    target = column("decimal(65,30)")
     as_floats, as_texts = (
         accept(target, pa.array(values), Rendering()) for values in (map(float, numbers), map(str, numbers))
     )
@@ -57,7 +56,7 @@ def test_a_decimal_number_of_15_digits_comes_back_from_its_double(parts: list[tu
 @given(st.lists(st.integers(1 - 2**53, 2**53 - 1), min_size=1))
 def test_a_whole_number_below_2_to_the_53_comes_back_from_its_double(numbers: list[int]) -> None:
     for mysql in ("BIGINT", "DECIMAL"):
-        target = COLUMNS[mysql] if mysql == "BIGINT" else column(MySQLType.NEWDECIMAL, 20, 2)
+        target = COLUMNS[mysql] if mysql == "BIGINT" else column("decimal(20,2)")
         as_floats, as_texts = (
             accept(target, pa.array(values), Rendering()) for values in (map(float, numbers), map(str, numbers))
         )
