@@ -89,3 +89,12 @@ def spark() -> Iterator[Any]:
     session = local_session(spark_sql_shuffle_partitions="3")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a memory sink's store of the test's own."""
+    from ticdc_emit.delivery.memory import clear
+
+    yield (name := request.node.name)
+    clear(name)

@@ -23,13 +23,6 @@ from ticdc_emit.traffic.replay.table_versions import versioned_table
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def store() -> Any:
-    clear("lake")
-    yield "lake"
-    clear("lake")
-
-
 def feed_of(spark: Any, table: str, **options: Any) -> Any:
     return spark.read.option("readChangeFeed", True).options(**{"startingVersion": 0, **options}).table(table)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,11 @@ from folded_versions import HeldVersions, consumed_versions, uri
 from pyspark.errors import StreamingQueryException
 
 from ticdc_emit import TicdcSink, from_changes, messages, read_changes, replay, send_new_versions, table_ddl
-from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
-
-
-@pytest.fixture
-def store() -> Iterator[str]:
-    clear("lake")
-    yield "lake"
-    clear("lake")
 
 
 def test_columns_have_their_names_of_each_snapshot(spark: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from folded_versions import HeldVersions, check_every_version
 from random_history import DeltaHistory, IcebergHistory, RandomHistory
 
 from ticdc_emit import read_changes
-from ticdc_emit.delivery.memory import clear
 
 pytestmark = pytest.mark.spark
 
@@ -20,13 +18,6 @@ SEEDS, COMMITS = (20, 200) if NIGHTLY else (2, 20)
 """Histories of each format, and their commits."""
 
 HISTORIES = {"delta": (DeltaHistory, "history_{}"), "iceberg": (IcebergHistory, "ice.db.history_{}")}
-
-
-@pytest.fixture
-def store() -> Iterator[str]:
-    clear("lake")
-    yield "lake"
-    clear("lake")
 
 
 @pytest.mark.timeout(7200)

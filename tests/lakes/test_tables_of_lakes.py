@@ -11,7 +11,6 @@ import pytest
 from folded_versions import uri
 
 from ticdc_emit import from_snapshots, messages, read_changes, replay, table_ddl
-from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.frames import spark_types, table_of
 from ticdc_emit.traffic.replay.table_versions import versioned_table
@@ -167,7 +166,7 @@ def test_a_table_without_a_feed_is_a_series_of_snapshots(spark: Any) -> None:
 
 
 @pytest.mark.parametrize("mapping", ["none", "name"])
-def test_a_field_that_is_added_is_null_before(spark: Any, mapping: str) -> None:
+def test_a_field_that_is_added_is_null_before(spark: Any, store: str, mapping: str) -> None:
     table = f"nested_{mapping}"
     spark.sql(
         f"CREATE TABLE {table} (id bigint, b struct<d:decimal(38,10),n:string>) USING delta TBLPROPERTIES "
@@ -177,26 +176,22 @@ def test_a_field_that_is_added_is_null_before(spark: Any, mapping: str) -> None:
     spark.sql(f"ALTER TABLE {table} ADD COLUMN b.y string")
     spark.sql(f"INSERT INTO {table} SELECT 2, named_struct('d', 1.5BD, 'n', 'x', 'y', 'z')")
     schema, ddl = table_ddl(spark, table, "lake.goods", "id")
-    clear("lake")
-    replay(spark, uri("lake"), {"lake.goods": read_changes(spark, table)}, schema, ddl=ddl)
-    sent = [json.loads(message.value or b"") for message in messages("lake")]
-    clear("lake")
+    replay(spark, uri(store), {"lake.goods": read_changes(spark, table)}, schema, ddl=ddl)
+    sent = [json.loads(message.value or b"") for message in messages(store)]
     assert [json.loads(each["data"][0]["b"]) for each in sent if each["type"] == "INSERT"] == [
         {"d": "12345678901234567890.1234567891", "n": None, "y": None},
         {"d": "1.5000000000", "n": "x", "y": "z"},
     ]
 
 
-def test_maps_in_lists_of_inserts_only(spark: Any) -> None:
+def test_maps_in_lists_of_inserts_only(spark: Any, store: str) -> None:
     """Spark 4.1 gives its workers lists without offsets there."""
     feed = "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
     spark.sql(f"CREATE TABLE maps (id int, v array<map<string,int>>) USING delta {feed}")
     spark.sql("INSERT INTO maps VALUES (1, array(map('a', 1)))")
     spark.sql("UPDATE maps SET v = array(map('a', 2), map())")
-    clear("lake")
-    replay(spark, uri("lake"), {"lake.goods": "maps"}, table_ddl(spark, "maps", "lake.goods", "id")[0])
-    sent = [json.loads(message.value or b"") for message in messages("lake")]
-    clear("lake")
+    replay(spark, uri(store), {"lake.goods": "maps"}, table_ddl(spark, "maps", "lake.goods", "id")[0])
+    sent = [json.loads(message.value or b"") for message in messages(store)]
     assert [each["data"][0]["v"] for each in sent if each["type"] in ("INSERT", "UPDATE")] == [
         '[{"a": 1}]',
         '[{"a": 2}, {}]',

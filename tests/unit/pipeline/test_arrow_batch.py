@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -44,13 +43,6 @@ def tso(step: int) -> int:
 def uri(store: str, protocol: str = "canal-json", partitions: int = 3) -> str:
     extension = "&enable-tidb-extension=true" if protocol == "canal-json" else ""
     return f"memory://{store}/?protocol={protocol}{extension}&partition-num={partitions}"
-
-
-@pytest.fixture
-def store(request: pytest.FixtureRequest) -> Iterator[str]:
-    name = f"arrow-{request.node.name}"
-    yield name
-    clear(name)
 
 
 def content(store: str, *, keep: bool = False) -> Content:

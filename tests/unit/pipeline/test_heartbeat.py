@@ -6,7 +6,7 @@ import json
 import pickle
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     now = [0]
     monkeypatch.setattr(time, "time_ns", lambda: (START + now[0]) * 1_000_000)
     return now
-
-
-@pytest.fixture
-def store(request: pytest.FixtureRequest) -> Iterator[str]:
-    name = f"heartbeat-{request.node.name}"
-    yield name
-    clear(name)
 
 
 class Failing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, messages
 from ticdc_emit.errors import ConfigError, StateError
 from ticdc_emit.pipeline.deliver.deliver_task import RowsDigest
 from ticdc_emit.pipeline.deliver.merge import MergedRows
@@ -24,13 +23,6 @@ SCHEMA = "create table s.t (id int primary key, v varchar(10))"
 TYPE = pa.schema(
     [("op", pa.string()), ("commit_ts", pa.int64()), ("after", pa.struct([("id", pa.int64()), ("v", pa.string())]))]
 )
-
-
-@pytest.fixture
-def store(request: pytest.FixtureRequest) -> Iterator[str]:
-    name = f"replayed-{request.node.name}"
-    yield name
-    clear(name)
 
 
 def feed(store: str, state: Path, **options: Any) -> Changefeed:

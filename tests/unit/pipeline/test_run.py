@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +37,6 @@ def batch(*ms: int, ddl: tuple[tuple[int, str], ...] = ()) -> ArrowBatch:
     rows: list[dict[str, Any]] = [{"op": "c", "commit_ts": tso(at), "after": {"id": at}} for at in ms]
     rows += [{"op": "ddl", "commit_ts": tso(at), "query": query} for at, query in ddl]
     return ArrowBatch(pa.Table.from_pylist(rows, schema=ROWS), "s.t")
-
-
-@pytest.fixture
-def store(request: pytest.FixtureRequest) -> Iterator[str]:
-    name = f"run-{request.node.name}"
-    yield name
-    clear(name)
 
 
 def feed(store: str, state: Path | None = None, **options: Any) -> Changefeed:
@@ -303,10 +295,10 @@ def test_what_a_batch_does_does_not_grow_with_the_ddl_before_it(
 
 
 @pytest.mark.parametrize("interval", [None, 1])
-def test_all_partitions_of_a_topic_have_the_same_watermarks(interval: float | None) -> None:
+def test_all_partitions_of_a_topic_have_the_same_watermarks(store: str, interval: float | None) -> None:
     """Also those whose first row comes after the batch's first watermark, in a topic that the table then leaves."""
     config = load_changefeed(
-        "memory://ticks/?protocol=simple&partition-num=2",
+        f"memory://{store}/?protocol=simple&partition-num=2",
         changefeed={"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "table", "topic": "{schema}_{table}"}]}},
     )
     start = compose(1_700_000_000_500)
@@ -321,13 +313,11 @@ def test_all_partitions_of_a_topic_have_the_same_watermarks(interval: float | No
     )
     schema = "create table test.a (id int primary key); create table test.b (id int primary key)"
     ddl = [(start + compose(700), "rename table test.b to test.c")]
-    clear("ticks")
-    feed = Changefeed(config, MemorySink("ticks"), schema, ddl=ddl, options=RunOptions(watermark_interval=interval))
+    feed = Changefeed(config, MemorySink(store), schema, ddl=ddl, options=RunOptions(watermark_interval=interval))
     feed.run(ArrowBatch(rows), 0, final=True)
     watermarks: dict[tuple[str, int], list[int]] = {}
-    for message in messages("ticks"):
+    for message in messages(store):
         content = json.loads(message.value or b"")
         if content["type"] == "WATERMARK":
             watermarks.setdefault((message.topic, message.partition), []).append(content["commitTs"])
-    clear("ticks")
     assert watermarks["test_b", 0] == watermarks["test_b", 1] == [compose(1_700_000_001_000)]

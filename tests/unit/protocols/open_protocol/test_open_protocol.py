@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -86,12 +85,6 @@ def test_rows_of_different_partitions_are_in_different_messages() -> None:
     assert rows(batch) == rows(alone)
     assert batch.num_rows < 10
     assert batch.column("commit_ts").to_pylist() == sorted(batch.column("commit_ts").to_pylist())
-
-
-@pytest.fixture
-def store(request: pytest.FixtureRequest) -> Iterator[str]:
-    yield (name := f"open-{request.node.name}")
-    clear(name)
 
 
 def delivered(store: str, size: int) -> list[Any]:
