@@ -1,6 +1,6 @@
 """How fast traffic is made, and how fast it is made and encoded: generation must not be the slower half.
 
-    python tests/scale/generation.py [--rows 10000000] [--encoded-rows N] [--schema NAME] [--table schema.name] [--json]
+    python tests/scale/generation.py [--rows 10000000] [--encoded-rows N] [--schema NAME] [--table schema.name]
 
 Two runs over the same changes, which Spark's Python workers compute from their numbers: generated and dropped (Spark's
 noop sink); generated and encoded to Canal-JSON messages, which are dropped. In: how many changes. Out: rows per second
@@ -67,16 +67,11 @@ def main() -> None:
     arguments.add_argument("--encoded-rows", type=int, help="how many of them are encoded too; default: all")
     arguments.add_argument("--schema", default="sysbench")
     arguments.add_argument("--table")
-    arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
     spark = local_session("generation", spark_master="local[2]", spark_driver_memory="2g")
     found = measure(spark, given.schema, given.table, given.rows, given.encoded_rows or given.rows)
     spark.stop()
-    if given.json:
-        print(json.dumps(found, indent=2))
-        return
-    for name, value in found.items():
-        print(f"{name.replace('_', ' '):>36}  {value:,}" if isinstance(value, int) else f"{name:>36}  {value}")
+    print(json.dumps(found, indent=2))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A day of taxi history, replayed in a minute into a real Kafka broker and read back by the reference consumer.
 
-    python tests/scale/replay_day.py [--rows 1000000] [--speed 1440] [--protocol canal-json] [--json]
+    python tests/scale/replay_day.py [--rows 1000000] [--speed 1440] [--protocol canal-json]
 
 Three tables as such data is published: rides as a change log with an op column, fares as rows that are written once and
 partly withdrawn, drivers as versions with the time they were valid; two schema changes among them. The source, made by
@@ -177,7 +177,6 @@ def main() -> int:
     parser.add_argument("--speed", type=float, default=1440, help="0: as fast as it goes, a slice of an hour each")
     parser.add_argument("--protocol", default="canal-json&enable-tidb-extension=true")
     parser.add_argument("--partitions", type=int, default=2)
-    parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
 
     def show(done: SliceReport) -> None:
@@ -223,11 +222,7 @@ def main() -> int:
         "final_rows": sum(map(len, wanted.values())),
         "differences": differences(consumer, wanted),
     }
-    if asked.json:
-        print(json.dumps(figures, indent=2))
-    else:
-        for name, value in figures.items():
-            print(f"{name.replace('_', ' '):<18} {value:,}" if value is not None else f"{name:<18} -")
+    print(json.dumps(figures, indent=2))
     return 0 if figures["differences"] == 0 else 1
 
 
