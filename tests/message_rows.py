@@ -1,10 +1,14 @@
-"""Messages as rows for tests of sinks: a batch of them, and what sends one."""
+"""Messages as rows for tests of sinks: a batch of them, what sends one, and whether a topic has any."""
 
 from __future__ import annotations
+
+from contextlib import suppress
 
 import pyarrow as pa
 
 from ticdc_emit.delivery import MESSAGE_SCHEMA, DeliveryReport, Sink
+from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.errors import DeliveryError
 
 Row = tuple[str, int, "bytes | None", "bytes | None"]
 """Topic, partition, key and value."""
@@ -21,3 +25,10 @@ def send(sink: Sink, *rows: Row) -> DeliveryReport:
     with sink.open() as writer:
         writer.write(message_batch(*rows))
         return writer.flush()
+
+
+def has_messages(brokers: str, topic: str) -> bool:
+    """Return whether a topic has a message; neither the broker nor the topic is there at once."""
+    with suppress(DeliveryError):
+        return bool(read_topic({"bootstrap.servers": brokers}, topic, newest=1, timeout_s=2))
+    return False

@@ -14,13 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from message_rows import has_messages
 
 pyspark = pytest.importorskip("pyspark")
 
 from standalone import StandaloneCluster  # noqa: E402
 
-from ticdc_emit.delivery.kafka_reader import read_topic  # noqa: E402
-from ticdc_emit.errors import DeliveryError  # noqa: E402
 from ticdc_emit.testing.java import find_java, java_env  # noqa: E402
 from ticdc_emit.testing.kraft import KraftBroker, kafka_jars  # noqa: E402
 
@@ -78,12 +77,6 @@ def _executors(folder: Path) -> list[int]:
     return found
 
 
-def _has_messages(brokers: str) -> bool:
-    with suppress(DeliveryError):
-        return bool(read_topic({"bootstrap.servers": brokers}, "bank", newest=1, timeout_s=2))
-    return False
-
-
 def test_a_job_with_its_environment_survives_the_loss_of_an_executor(
     cluster: StandaloneCluster, brokers: str, archive: Path, tmp_path: Path
 ) -> None:
@@ -94,7 +87,7 @@ def test_a_job_with_its_environment_survives_the_loss_of_an_executor(
             command, env=_environment("./environment/bin/python"), stdout=shown, stderr=subprocess.STDOUT
         )
     try:
-        while not _has_messages(brokers):
+        while not has_messages(brokers, "bank"):
             assert job.poll() is None, (tmp_path / "shown").read_text()[-4000:]
             time.sleep(0.2)
         running = _executors(cluster.folder)

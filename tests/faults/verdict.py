@@ -80,7 +80,7 @@ def judge(
     found: set[bytes] = set()
     keys: dict[tuple[str, tuple[str, ...]], int] = {}
     for partition, messages in sorted(log.items()):
-        judged = _Partition(partition, expected, read, decode_every, found, keys, verdict)
+        judged = _Partition(partition, expected.changes, read, decode_every, found, keys, verdict)
         for key, value in messages:
             judged.message(key, value)
         judged.end(interruptions, watermark)
@@ -91,24 +91,17 @@ def judge(
     return verdict
 
 
+@dataclass
 class _Partition:
-    def __init__(
-        self,
-        number: int,
-        expected: Expected,
-        read: Read,
-        decode_every: int,
-        found: set[bytes],
-        keys: dict[tuple[str, tuple[str, ...]], int],
-        verdict: Verdict,
-    ) -> None:
-        self._number = number
-        self._expected = expected.changes
-        self._read = read
-        self._decode_every = decode_every
-        self._found = found
-        self._keys = keys
-        self._verdict = verdict
+    _number: int
+    _expected: Mapping[bytes, Change]
+    _read: Read
+    _decode_every: int
+    _found: set[bytes]
+    _keys: dict[tuple[str, tuple[str, ...]], int]
+    _verdict: Verdict
+
+    def __post_init__(self) -> None:
         self._offset = -1
         self._story: list[bytes] = []
         self._places: dict[bytes, list[int]] = {}

@@ -8,20 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from message_rows import has_messages
 
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.errors import DeliveryError
 from ticdc_emit.testing.addresses import free_ports, require_free_port
-
-
-def _has_messages(port: int) -> bool:
-    with suppress(DeliveryError):  # neither the broker nor the topic is there at once
-        return bool(read_topic({"bootstrap.servers": f"127.0.0.1:{port}"}, "bank_accounts", newest=1, timeout_s=2))
-    return False
 
 
 @pytest.mark.slow
@@ -38,7 +31,7 @@ def test_live_traffic_on_a_real_broker(number: int, code: int, tmp_path: Path) -
         process = subprocess.Popen(command, env=environment, stdout=shown, stderr=subprocess.STDOUT)
     try:
         deadline = time.monotonic() + 200
-        while not _has_messages(port):
+        while not has_messages(f"127.0.0.1:{port}", "bank_accounts"):
             assert process.poll() is None, (tmp_path / "shown").read_text()
             assert time.monotonic() < deadline, (tmp_path / "shown").read_text()
             time.sleep(0.5)

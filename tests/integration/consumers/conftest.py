@@ -1,12 +1,18 @@
-"""Topics with the cookbook's rows on a real broker, and the figures that its table of results must show."""
+"""Topics with the cookbook's rows on a real broker, databases, and the figures that the table of results must show."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from comparison import Comparison, Result, results_of_page
 from cookbook_send import Measured, Send, sender
+from embedded_clickhouse import ClickHouse
+from missing_parts import missing
+from postgres import Postgres, find_postgres
 
 from ticdc_emit.testing.kraft import KraftBroker
 
@@ -33,3 +39,22 @@ def measured(request: pytest.FixtureRequest) -> Measured:
         assert line in lines, f"docs/cookbook/index.md must have the line\n{line}"
 
     return measured
+
+
+@pytest.fixture
+def clickhouse(tmp_path: Path) -> Iterator[ClickHouse]:
+    server = ClickHouse(tmp_path / "clickhouse")
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    bin_folder = find_postgres()
+    if bin_folder is None:
+        missing("PostgreSQL is not installed (Debian: apt install postgresql)")
+    # The server is another user, who may not enter the folders that pytest makes.
+    with tempfile.TemporaryDirectory(prefix="postgres-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        with Postgres(bin_folder, Path(folder) / "server") as server:
+            yield server

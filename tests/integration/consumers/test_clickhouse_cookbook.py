@@ -7,7 +7,6 @@ and go from there into the page's table, of the engine Null; materialized views 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,6 @@ from ticdc_emit.delivery.kafka_reader import stream_topics
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 _KAFKA = re.compile(r"ENGINE = Kafka SETTINGS\s+([^;]*);")
-
-
-@pytest.fixture
-def clickhouse(tmp_path: Path) -> Iterator[ClickHouse]:
-    server = ClickHouse(tmp_path / "clickhouse")
-    yield server
-    server.close()
 
 
 def _written(path: Path, bootstrap: str, topic: str, end: bytes) -> Path:

@@ -6,7 +6,6 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,13 +43,6 @@ def s3() -> Iterator[str]:
     boto3.client("s3", endpoint_url=url, **login).create_bucket(Bucket="bucket")
     yield url
     server.stop()
-
-
-@pytest.fixture
-def clickhouse(tmp_path: Path) -> Iterator[ClickHouse]:
-    server = ClickHouse(tmp_path / "clickhouse")
-    yield server
-    server.close()
 
 
 def _uri(s3: str, lake: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from comparison import Comparison, compared
 from connect_worker import ConnectWorker, properties
 from cookbook_data import DATABASE, KEYS
 from cookbook_send import Measured, Send, Sent
-from missing_parts import java_and_jars, missing
+from missing_parts import java_and_jars
 from page_blocks import KAFKA, page_block
-from postgres import Postgres, find_postgres
+from postgres import Postgres
 from wire_values import debezium, shaped
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -29,18 +28,6 @@ FAULTS = {
     "clock": "Invalid value for NanoOfDay",
 }
 """Sinks that lack one thing that the page asks for, each with what it stops with."""
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    bin_folder = find_postgres()
-    if bin_folder is None:
-        missing("PostgreSQL is not installed (Debian: apt install postgresql)")
-    # The server is another user, who may not enter the folders that pytest makes.
-    with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
-        Path(folder).chmod(0o755)
-        with Postgres(bin_folder, Path(folder) / "server") as server:
-            yield server
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from missing_parts import missing
-from postgres import Postgres, find_postgres
+from postgres import Postgres
 
 from ticdc_emit.schema.scripts import source_schema
 
@@ -60,17 +58,6 @@ INSERT INTO own VALUES ((1, 'a;b'), '[1,2)', '{it''s}', NULL);
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    bin_folder = find_postgres()
-    if bin_folder is None:
-        missing("PostgreSQL is not installed (Debian: apt install postgresql)")
-    with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        with Postgres(bin_folder, Path(folder) / "server") as server:
-            yield server
-
-
 def _scripts() -> dict[str, str]:
     parts = ("\n" + _SCRIPTS.read_text(encoding="utf-8")).split("\n=== ")[1:]
     scripts = dict(part.partition("\n--- becomes\n")[0].split("\n", 1) for part in parts)
@@ -86,15 +73,15 @@ def _run(server: Postgres, database: str, program: str, *options: str, text: str
 
 @pytest.mark.parametrize(("name", "text"), _scripts().items(), ids=_scripts())
 @pytest.mark.parametrize("options", [(), ("--inserts", "--clean", "--if-exists")], ids=["copy", "inserts"])
-def test_a_dump_has_the_tables_of_postgresql(server: Postgres, name: str, text: str, options: Sequence[str]) -> None:
+def test_a_dump_has_the_tables_of_postgresql(postgres: Postgres, name: str, text: str, options: Sequence[str]) -> None:
     database = re.sub(r"\W", "_", f"{name} {len(options)}").lower()
-    _run(server, server.user, "psql", "-c", f"CREATE DATABASE {database};")
+    _run(postgres, postgres.user, "psql", "-c", f"CREATE DATABASE {database};")
     script = re.sub(r"(?m)^(ALTER \w+ .* OWNER|GRANT|\\restrict).*$", "", text)
-    _run(server, database, "psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-", text=script)
-    dump = _run(server, database, "pg_dump", *options)
+    _run(postgres, database, "psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-", text=script)
+    dump = _run(postgres, database, "pg_dump", *options)
     expected = {
         (table.schema, table.name): ([[column.name, not column.nullable] for column in table.columns], list(table.keys))
         for table in source_schema(dump, "postgres").tables
     }
-    found: list[Any] = json.loads(_run(server, database, "psql", "-XqAt", "-f", "-", text=_TABLES))
+    found: list[Any] = json.loads(_run(postgres, database, "psql", "-XqAt", "-f", "-", text=_TABLES))
     assert {(schema, table): (columns, keys or []) for schema, table, columns, keys in found} == expected

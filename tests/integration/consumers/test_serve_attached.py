@@ -18,10 +18,9 @@ from uuid import uuid4
 import pytest
 from connect_json import can_compile
 from flink_sql import FLINK, sql_command
+from message_rows import has_messages
 from missing_parts import java_and_jars, missing
 
-from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.errors import DeliveryError
 from ticdc_emit.testing.addresses import free_ports, require_free_port
 from ticdc_emit.testing.java import short_lived_jvm
 
@@ -64,12 +63,6 @@ def _printed(shown: str, title: str) -> str:
     return found.group(1)
 
 
-def _has_messages(port: int) -> bool:
-    with suppress(DeliveryError):  # neither the broker nor the topic is there at once
-        return bool(read_topic({"bootstrap.servers": f"127.0.0.1:{port}"}, "shop_kinds", newest=1, timeout_s=2))
-    return False
-
-
 def _descendants(mark: str) -> list[str]:
     """Return the command lines of all processes with the mark in their environment."""
     found = []
@@ -108,7 +101,7 @@ def test_two_consumers_are_attached_and_ctrl_c_leaves_nothing(
     with ExitStack() as stack:
         own = {_MARK: mark, "TMPDIR": str(tmp_path)}
         process, shown = stack.enter_context(_running(serve, tmp_path, "serve", **own))
-        _wait(lambda: _has_messages(port), process, shown)
+        _wait(lambda: has_messages(f"127.0.0.1:{port}", "shop_kinds"), process, shown)
         settings = shown.read_text()
 
         options = shlex.split(_printed(settings, "kafka-console-consumer"))[1:]

@@ -16,7 +16,7 @@ from ticdc_emit.config.releases import Release
 from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import DispatcherError
 from ticdc_emit.routing.partitions import PartitionRule, partitions_of, table_hash
-from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
 
 
@@ -29,13 +29,12 @@ def spread(
     count: int = 16,
     switches: RoutingSwitches = CLASSIC.routing,
 ) -> int | list[int]:
-    (event,) = Catalog().apply(sql, commit_ts=1)
-    assert event.table_info is not None
+    info = table(sql)
     size = len(next(iter(rows.values())))
     numbers = pa.array(commit_ts or [1] * size, pa.uint64())
-    image = Image(event.table_info, rows, Rendering())
-    hashed = rule.hashed(event.table_info, switches)
-    seed = table_hash(event.table_info.schema, event.table_info.name)
+    image = Image(info, rows, Rendering())
+    hashed = rule.hashed(info, switches)
+    seed = table_hash(info.schema, info.name)
     found = partitions_of(rule, hashed, seed, image, numbers, count, switches)
     if isinstance(found, int):
         return found
@@ -76,9 +75,7 @@ COLUMNS = (
 
 
 def table(sql: str = COLUMNS) -> TableInfo:
-    (event,) = Catalog().apply(sql, commit_ts=1)
-    assert event.table_info is not None
-    return event.table_info
+    return catalog_from_sql(sql).tables()[0]
 
 
 def named(rule: PartitionRule, release: Release, info: TableInfo | None = None) -> list[tuple[str, str]]:

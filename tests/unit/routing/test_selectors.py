@@ -8,16 +8,14 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ColumnSelectorError, ConfigError
 from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.selectors import ColumnSelectors
-from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo
 
 KEYED = "create table test.T (id int, u int, a int, v int as (a) virtual, b int, primary key (id), unique uk (u, a))"
 
 
 def table(sql: str = KEYED) -> TableInfo:
-    (event,) = Catalog().apply(sql, commit_ts=1)
-    assert event.table_info is not None
-    return event.table_info
+    return catalog_from_sql(sql).tables()[0]
 
 
 def selectors(*entries: tuple[str, list[str]], case_sensitive: bool = False) -> ColumnSelectors:
