@@ -98,3 +98,12 @@ def store(request: pytest.FixtureRequest) -> Iterator[str]:
 
     yield (name := request.node.name)
     clear(name)
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[Any]:
+    """An embedded Kafka for the tests of one module."""
+    from ticdc_emit.testing import EmbeddedKafka
+
+    with EmbeddedKafka() as running:
+        yield running

@@ -1,17 +1,17 @@
 """The protocols of a campaign: their sink URI options, and what one of their messages says.
 
-Readers are those of :mod:`ticdc_emit.consume`, which share no code with the encoders; Canal-JSON is plain JSON.
+Readers are those of :mod:`ticdc_emit.consume`, which share no code with the encoders.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from ticdc_emit.protocols.avro.decoder import AvroReader
+from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.events import RowEvent, WatermarkEvent
@@ -58,19 +58,6 @@ def _key(table: str, image: Mapping[str, Any] | None) -> tuple[str, ...]:
     return tuple(str((image or {}).get(name)) for name in key_columns(table))
 
 
-def _canal_json(_: str | None) -> Read:
-    def read(key: bytes | None, value: bytes | None) -> Said:
-        message = json.loads(value or b"")
-        if message["type"] == "TIDB_WATERMARK":
-            return Said("watermark", commit_ts=message["_tidb"]["watermarkTs"])
-        if message["isDdl"]:
-            return Said("other")
-        table = message["table"]
-        return Said("row", table, _key(table, message["data"][0]), message["_tidb"]["commitTs"])
-
-    return read
-
-
 def _read_by(reader: EventReader) -> Read:
     def read(key: bytes | None, value: bytes | None) -> Said:
         event = reader.read(key, value)
@@ -94,7 +81,7 @@ _EXTENSION = {"enable-tidb-extension": "true"}
 PROTOCOLS = {
     each.name: each
     for each in (
-        FaultProtocol("canal-json", {"protocol": "canal-json", **_EXTENSION}, _canal_json),
+        FaultProtocol("canal-json", {"protocol": "canal-json", **_EXTENSION}, lambda _: _read_by(CanalJsonReader())),
         FaultProtocol(
             "avro", {"protocol": "avro", **_EXTENSION, "avro-enable-watermark": "true"}, _avro, needs_registry=True
         ),

@@ -1,23 +1,22 @@
 """Statements per CPU-second of the catalog and of ``restore_ddl``, and planning a changefeed of 10,000 tables.
 
-    python tests/scale/statements.py [--against TREE] [--rounds 3]
+    python tests/scale/statements.py
 
-prints a line for each figure. With ``--against`` (another checkout of this repository) the two trees take turns in
-processes of their own, and the ratio of their medians is printed. The statements are those of ``tests/vectors``.
+prints a line for each figure. The statements are those of ``tests/vectors``.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+
+from ticdc_emit import Encoder, restore_ddl
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.schema.catalog import Catalog
 
 TREE = Path(__file__).parents[2]
 TABLES = 10_000
@@ -47,9 +46,6 @@ def definitions(count: int) -> str:
 
 
 def catalog_of(histories: list[list[str]]) -> int:
-    from ticdc_emit.errors import SchemaError
-    from ticdc_emit.schema.catalog import Catalog
-
     for queries in histories:
         catalog = Catalog()
         for query in queries:
@@ -59,19 +55,13 @@ def catalog_of(histories: list[list[str]]) -> int:
 
 
 def restored(histories: list[list[str]]) -> int:
-    from ticdc_emit import restore_ddl
-    from ticdc_emit.errors import SchemaError
-
-    for queries in histories:
-        for query in queries:
-            with suppress(SchemaError):
-                restore_ddl(query)
+    for query in chain.from_iterable(histories):
+        with suppress(SchemaError):
+            restore_ddl(query)
     return sum(map(len, histories))
 
 
 def planned(script: str) -> int:
-    from ticdc_emit import Encoder
-
     return len(Encoder("memory://plan/?protocol=canal-json", script).catalog.tables())
 
 
@@ -82,44 +72,13 @@ def timed(work: Callable[[], int]) -> float:
     return count / (time.process_time() - before)
 
 
-def figures() -> Iterator[tuple[str, float]]:
-    """Measure the tree that is imported."""
-    import ticdc_emit
-
+def main() -> None:
     histories, script = cases(), definitions(TABLES)
     catalog_of(histories[:5])
-    yield "catalog, statements/CPU-s", timed(lambda: catalog_of(histories))
-    if hasattr(ticdc_emit, "restore_ddl"):
-        restored(histories[:5])
-        yield "restore_ddl, statements/CPU-s", timed(lambda: restored(histories))
-    yield f"planning {TABLES} tables, tables/CPU-s", timed(lambda: planned(script))
-
-
-def measured(tree: Path) -> dict[str, float]:
-    environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONHASHSEED": "0"}
-    child = [sys.executable, __file__, "--child"]
-    out = subprocess.run(child, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd=tree)
-    return json.loads(out.stdout)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--against", type=Path, help="a checkout to compare with")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--child", action="store_true")
-    options = parser.parse_args()
-    if options.child:
-        print(json.dumps(dict(figures())))
-        return
-    trees = [TREE, *([options.against.resolve()] if options.against else [])]
-    rounds = [[measured(tree) for tree in trees] for _ in range(options.rounds)]
-    for name in rounds[0][0]:
-        here = statistics.median(tree[0][name] for tree in rounds)
-        line = f"{name}: {here:,.0f}"
-        if options.against and name in rounds[0][1]:
-            there = statistics.median(tree[1][name] for tree in rounds)
-            line += f", {there:,.0f} there, ratio {here / there:.2f}"
-        print(line)
+    restored(histories[:5])
+    print(f"catalog, statements/CPU-s: {timed(lambda: catalog_of(histories)):,.0f}")
+    print(f"restore_ddl, statements/CPU-s: {timed(lambda: restored(histories)):,.0f}")
+    print(f"planning {TABLES} tables, tables/CPU-s: {timed(lambda: planned(script)):,.0f}")
 
 
 if __name__ == "__main__":

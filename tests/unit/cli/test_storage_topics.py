@@ -23,7 +23,6 @@ from ticdc_emit.pipeline.run import Changefeed
 TS, SECOND = 450000000262144000, 1000 << 18
 SCHEMA = "create table shop.orders (id int primary key, n int); create table shop.stock (id int primary key, n int)"
 VERSION = TS - 1
-FILE = "[sink.csv]\ninclude-commit-ts = true\n"
 
 Write = Callable[..., None]
 
@@ -34,10 +33,10 @@ def uri(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def config_file(tmp_path: Path) -> str:
+def place(uri: str, tmp_path: Path) -> list[str]:
     path = tmp_path / "changefeed.toml"
-    path.write_text(FILE, encoding="utf-8")
-    return str(path)
+    path.write_text("[sink.csv]\ninclude-commit-ts = true\n", encoding="utf-8")
+    return ["--sink-uri", uri, "--config", str(path)]
 
 
 @pytest.fixture
@@ -57,16 +56,10 @@ def write(uri: str) -> Write:
     return rows
 
 
-def place(uri: str, config_file: str) -> list[str]:
-    return ["--sink-uri", uri, "--config", config_file]
-
-
-def test_tail_shows_rows_statements_and_checkpoints(write: Write, uri: str, config_file: str, cli: Cli) -> None:
+def test_tail_shows_rows_statements_and_checkpoints(write: Write, place: list[str], cli: Cli) -> None:
     write(0, 0, 1, 2)
     write(1, 4, 5, final=True)
-    lines = [
-        line.split(" ", 1) for line in cli("tail", *place(uri, config_file), "--from", "beginning").out.splitlines()
-    ]
+    lines = [line.split(" ", 1) for line in cli("tail", *place, "--from", "beginning").out.splitlines()]
     rows = f"shop/orders/{VERSION}/2024-05-25"
     assert [line[0] for line in lines[1:4]] == [
         f"{rows}/CDC00000000000000000001.csv@0",
@@ -84,23 +77,19 @@ def test_tail_shows_rows_statements_and_checkpoints(write: Write, uri: str, conf
     assert lines[-1][0] == "metadata"
 
 
-def test_tail_of_the_newest_rows_names_their_columns(
-    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli
-) -> None:
+def test_tail_of_the_newest_rows_names_their_columns(write: Write, place: list[str], tmp_path: Path, cli: Cli) -> None:
     write(0, 0, 1, 2, 4, 5, final=True)
-    for source in (place(uri, config_file), [f"{tmp_path}/lake", "--config", config_file, "--protocol", "csv"]):
+    for source in (place, [f"{tmp_path}/lake", *place[2:], "--protocol", "csv"]):
         row, checkpoint = map(json.loads, cli("tail", *source, "--last", "1", "--json").out.splitlines())
         assert (row["key"], row["new"], row["op"]) == ({"id": "5"}, {"n": "7", "x": "8"}, "insert")
         assert row["stored_at"].endswith("/CDC00000000000000000001.csv@1")
         assert (row["topic"], row["partition"]) == ("shop/orders", 0)
         assert (checkpoint["op"], checkpoint["stored_at"]) == ("watermark", "metadata")
-    assert "no message in shop/orders matches" in cli("tail", *place(uri, config_file), "--table", "shop.stock").err
-    assert "Did you mean shop/orders?" in cli("tail", *place(uri, config_file), "--topic", "shop/order", code=2).err
+    assert "no message in shop/orders matches" in cli("tail", *place, "--table", "shop.stock").err
+    assert "Did you mean shop/orders?" in cli("tail", *place, "--topic", "shop/order", code=2).err
 
 
-def test_tail_follows_a_folder_that_grows(
-    write: Write, uri: str, config_file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tail_follows_a_folder_that_grows(write: Write, place: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [(1, 2), (4, 5)]
 
     def pause(_: float) -> None:
@@ -109,7 +98,7 @@ def test_tail_follows_a_folder_that_grows(
         write(0, *batches.pop(0))
 
     monkeypatch.setattr(topics.time, "sleep", pause)
-    source = open_source(TopicOptions(sink_uri=uri, config=Path(config_file)))
+    source = open_source(TopicOptions(sink_uri=place[1], config=Path(place[-1])))
     tail, shown = Tail(source.config), []
     with suppress(KeyboardInterrupt):
         for message in source.messages(newest=10, follow=True):
@@ -117,41 +106,36 @@ def test_tail_follows_a_folder_that_grows(
     assert shown == ["bootstrap", "insert 1", "insert 2", "watermark", "ddl", "insert 4", "insert 5", "watermark"]
 
 
-def test_verify_finds_damaged_and_missing_files(
-    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli
-) -> None:
+def test_verify_finds_damaged_and_missing_files(write: Write, place: list[str], tmp_path: Path, cli: Cli) -> None:
     write(0, 0, 1, 2)
     write(1, 4, 5, 8, final=True)
-    source = place(uri, config_file)
-    told = cli("verify", *source, "--json").json
+    told = cli("verify", *place, "--json").json
     assert told["found"] == {}
     assert told["messages"] == {"bootstrap": 1, "row": 6, "ddl": 1, "watermark": 1}
     assert told["partitions"] == {"shop/orders": 1}
     first, *_, last = sorted((tmp_path / "lake").rglob("CDC0*.csv"))
     first.unlink()
     last.write_bytes(last.read_bytes()[:-1])
-    told = cli("verify", *source, "--json", code=1).json
+    told = cli("verify", *place, "--json", code=1).json
     assert told["found"] == {"file-numbers": 1, "readable": 1}
     assert {finding["stored_at"] for finding in told["findings"]} == {
         str(last.relative_to(tmp_path / "lake")),
         f"shop/orders/{VERSION}/2024-05-25/meta/CDC.index",
     }
-    shown = cli("verify", *source, code=1).out
+    shown = cli("verify", *place, code=1).out
     assert (
         f"{first.parent.relative_to(tmp_path / 'lake')}/meta/CDC.index 1 file below the newest one is missing" in shown
     )
     assert "Checked 1 BOOTSTRAP message, 3 rows, 1 DDL message, 1 unreadable message" in shown
 
 
-def test_verify_finds_rows_that_come_back_older(
-    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli
-) -> None:
+def test_verify_finds_rows_that_come_back_older(write: Write, place: list[str], tmp_path: Path, cli: Cli) -> None:
     write(0, 0, 2, final=True)
     first, last = sorted((tmp_path / "lake").rglob("CDC0*.csv"))
     again = last.with_name("CDC00000000000000000003.csv")
     again.write_bytes(b'"U","orders","shop",%d,2,1\r\n' % (TS + SECOND))  # older than what the last file has
     (first.parent / "meta" / "CDC.index").write_text(f"{again.name}\n")
-    told = cli("verify", *place(uri, config_file), "--json", code=1).json
+    told = cli("verify", *place, "--json", code=1).json
     assert told["found"] == {"key-order": 1}
     (finding,) = told["findings"]
     assert finding["key"] == "id=2"
@@ -159,15 +143,15 @@ def test_verify_finds_rows_that_come_back_older(
 
 
 def test_what_is_newer_than_the_checkpoint_is_no_fault(
-    write: Write, uri: str, config_file: str, tmp_path: Path, cli: Cli
+    write: Write, place: list[str], tmp_path: Path, cli: Cli
 ) -> None:
     write(0, 0, 1, 2, 4, final=True)
     (tmp_path / "lake" / "metadata").write_text(f'{{"checkpoint-ts":{TS + SECOND}}}')
-    told = cli("verify", *place(uri, config_file), "--json").json
+    told = cli("verify", *place, "--json").json
     assert told["found"] == {}
     members = ("checkpoint", "rows_after_checkpoint", "files_after_checkpoint")
     assert [told[each] for each in members] == [TS + SECOND, 1, 2]
-    shown = cli("verify", *place(uri, config_file))
+    shown = cli("verify", *place)
     assert shown.out.splitlines()[0] == "Checked 1 BOOTSTRAP message, 3 rows, 1 watermark: no problems found"
     newer = "newer than the checkpoint: 1 row may come again and 2 schema or index files were not read\n"
     assert shown.err.endswith(newer)

@@ -31,12 +31,6 @@ dispatchers = [{ matcher = ["*.*"], topic = "{schema}_{table}" }]
 """
 
 
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[EmbeddedKafka]:
-    with EmbeddedKafka() as running:
-        yield running
-
-
 @pytest.fixture
 def changefeed(tmp_path: Path) -> str:
     file = tmp_path / "changefeed.toml"

@@ -23,12 +23,6 @@ from ticdc_emit.testing import EmbeddedKafka
 pytest.importorskip("confluent_kafka")
 
 
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[EmbeddedKafka]:
-    with EmbeddedKafka() as embedded:
-        yield embedded
-
-
 def batch(topic: str, *values: bytes, partition: int = 0) -> pa.RecordBatch:
     return message_batch(*((topic, partition, None, value) for value in values))
 

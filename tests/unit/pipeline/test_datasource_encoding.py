@@ -17,7 +17,6 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-import pytest
 from pyspark import TaskContext
 from pyspark.sql.types import (
     DataType,
@@ -361,7 +360,7 @@ def test_a_planted_result_is_not_run(tmp_path: Path) -> None:
 
 
 TABLE = "create table s.t (id int primary key, amount decimal(6, 2))"
-PLAIN_TEXT, INT, DECIMAL = StringType(), IntegerType(), DecimalType(6, 2)
+INT, DECIMAL = IntegerType(), DecimalType(6, 2)
 
 
 def struct(**types: DataType) -> StructType:
@@ -369,7 +368,7 @@ def struct(**types: DataType) -> StructType:
 
 
 def plain_rows(**more: DataType) -> StructType:
-    return struct(op=PLAIN_TEXT, commit_ts=LongType(), **more)
+    return struct(op=TEXT, commit_ts=LONG, **more)
 
 
 def writer(kind: StructType, folder: Path, **options: str) -> Any:
@@ -378,11 +377,11 @@ def writer(kind: StructType, folder: Path, **options: str) -> Any:
     return TicdcDataSource(given).writer(kind, overwrite=False)
 
 
-WHOLE = plain_rows(after=struct(id=INT, amount=PLAIN_TEXT))
+WHOLE = plain_rows(after=struct(id=INT, amount=TEXT))
 REFUSED: dict[str, tuple[StructType, dict[str, str], type[Exception]]] = {
     "a type": (plain_rows(after=struct(id=INT, amount=DateType())), {}, UnsupportedTypeError),
     "a column": (plain_rows(after=struct(id=INT, amount=DECIMAL, more=INT)), {}, InvalidValueError),
-    "an image": (plain_rows(after=PLAIN_TEXT), {}, UnsupportedTypeError),
+    "an image": (plain_rows(after=TEXT), {}, UnsupportedTypeError),
     "a table": (WHOLE, {"table": "s.u"}, UnknownTableError),
     "an option": (WHOLE, {"late": "never"}, ConfigError),
     "which table": (WHOLE, {"schema": f"{TABLE}; create table s.u (id int primary key)"}, SchemaError),
@@ -400,9 +399,9 @@ def test_a_batch_write(schema: StructType, options: dict[str, str], error: type[
     "schema",
     [
         plain_rows(after=struct(id=INT, amount=DECIMAL)),
-        plain_rows(before=struct(id=INT, amount=PLAIN_TEXT), after=struct(id=LongType(), amount=PLAIN_TEXT)),
-        plain_rows(query=PLAIN_TEXT, after=struct(id=INT, amount=DateType())),
-        plain_rows(schema=PLAIN_TEXT, table=PLAIN_TEXT, after=MapType(PLAIN_TEXT, PLAIN_TEXT)),
+        plain_rows(before=struct(id=INT, amount=TEXT), after=struct(id=LongType(), amount=TEXT)),
+        plain_rows(query=TEXT, after=struct(id=INT, amount=DateType())),
+        plain_rows(schema=TEXT, table=TEXT, after=MapType(TEXT, TEXT)),
     ],
     ids=["typed", "texts", "with DDL", "generic"],
 )

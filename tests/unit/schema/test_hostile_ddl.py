@@ -225,25 +225,6 @@ def test_a_string_that_nothing_closes_is_refused_within_a_comment_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "definition",
-    [
-        "id ınt",
-        "b ſmallint",
-        "v varchar(9) charſet utf8mb4",
-        "v decımal(5,2)",
-        "b bınary(3)",
-        "v varchar(9) collate utf8mb4_bın",
-        "v int prımary key",
-        "d datetime default current_tımestamp",
-        "v int as (id) ſtored",
-    ],
-)
-def test_keywords_are_ascii(definition: str) -> None:
-    with pytest.raises(DdlError):
-        applied(f"create table t ({definition})")
-
-
-@pytest.mark.parametrize(
     "query",
     [
         "create vıew v as select 1 as a",
@@ -252,22 +233,34 @@ def test_keywords_are_ascii(definition: str) -> None:
         "alter table h ſet tiflash replica 1",
         "uſe test",
         "drop ındex a on h",
+        *(
+            f"create table t ({definition})"
+            for definition in (
+                "id ınt",
+                "b ſmallint",
+                "v varchar(9) charſet utf8mb4",
+                "v decımal(5,2)",
+                "b bınary(3)",
+                "v varchar(9) collate utf8mb4_bın",
+                "v int prımary key",
+                "d datetime default current_tımestamp",
+                "v int as (id) ſtored",
+            )
+        ),
+        *(
+            f"create table t (a int, key (({expression})))"
+            for expression in ("a ıs null", "cast(a as ſigned)", "a dıv 2", "(a lıke 'x')", "ıf(a, 1, 2)")
+        ),
     ],
 )
-def test_statement_words_are_ascii(query: str) -> None:
-    with pytest.raises(SchemaError):
+def test_words_of_sql_are_ascii(query: str) -> None:
+    with pytest.raises(DdlError if query.startswith("create table") else SchemaError):
         applied(HASHED, query)
 
 
 def test_words_beyond_ascii_are_names() -> None:
     catalog = applied("create table ſelect (ınt int, ſet int, `ıs` int, primary key (ınt), key (ſet))")
     assert [column.name for column in catalog.table("test", "ſelect")] == ["ınt", "ſet", "ıs"]
-
-
-def test_expression_words_are_ascii() -> None:
-    for expression in ("a ıs null", "cast(a as ſigned)", "a dıv 2", "(a lıke 'x')", "ıf(a, 1, 2)"):
-        with pytest.raises(DdlError):
-            applied(f"create table t (a int, key (({expression})))")
 
 
 @pytest.mark.parametrize("digits", ["٣", "²", "５", "1²", "①"])
