@@ -41,7 +41,6 @@ from ticdc_emit.cli.options import (
     protocol_option,
     registry_option,
     release_option,
-    report_option,
     run_option,
     sink_uri_option,
     sql_file,
@@ -165,7 +164,6 @@ class Generate(TrafficOptions, ShownOptions, SparkOptions, OutputOptions):
         "Keep generating until Ctrl-C instead of stopping after --rows (needs --live).", False, "--endless", panel=TIME
     )
     on_spark: bool = on_spark_option()
-    report: Path | None = report_option()
 
     @property
     def most_rows(self) -> int | None:
@@ -309,7 +307,6 @@ class Replay(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
     slice: str | None = option("Event time of one batch: 10m, 1h. Default: 2 s at --speed, or all.", None, panel=TIME)
     state_uri: str | None = run_option("state_uri", panel=TIME)
     watermark_interval: float | None = run_option("watermark_interval", "SECONDS", panel=TIME)
-    report: Path | None = report_option()
 
     def run(self) -> int:
         if self.time_unit not in ("tso", "s", "ms", "us"):
@@ -537,7 +534,6 @@ class Check(FeedOptions, OutputOptions):
         sends=False,
     )
     junit: Path | None = option("Write the verdict as JUnit's XML.", None, panel=OUTPUT, metavar="FILE", dir_okay=False)
-    report: Path | None = report_option()
 
     def run(self) -> int:
         if self.sink_uri is not None and self.protocol is not None:
@@ -605,7 +601,6 @@ class Verify(TopicOptions, OutputOptions):
         dir_okay=False,
         exists=True,
     )
-    report: Path | None = report_option()
 
     def run(self) -> int:
         return self.work(module="topics", function="verify")

@@ -75,20 +75,6 @@ def print_json(data: Any, *, flush: bool = False) -> None:
     print(printable(text), file=result_stream(), flush=flush)  # JSON itself leaves DEL, C1 and marks as they are
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that ``options.new_file`` has allowed, so that a reader sees it whole or as it was."""
-    part = part_of(path)
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def part_of(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}")
-
-
 @contextmanager
 def step(doing: str, *, quiet: bool = False) -> Iterator[None]:
     """Show on stderr what the block does: on a terminal a spinner that becomes a tick, elsewhere a line at the end."""

@@ -212,31 +212,18 @@ def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
 
 
 def new_file(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """Refuse a file that cannot be written, before the work. Raises :class:`ConfigError`."""
-    if value is None:
-        return None
-    from ticdc_emit.cli.console import part_of
-
-    cause = "it is there, and is no plain file"
+    """Make a file, or refuse it before the work. Raises :class:`ConfigError`."""
     try:
-        if not value.is_symlink() and (value.is_file() or not value.exists()):  # /dev/stdout may be a link to a file
-            part_of(value).touch()
-            part_of(value).unlink()
-            return value
+        if value is not None:
+            value.open("a").close()
     except OSError as fault:
-        cause = str(fault.strerror)
-    raise ConfigError(
-        f"the file cannot be written: {cause}",
-        remedy="Give a path in a folder that exists and may be written to",
-        option=param.name,
-        path=str(value),
-    )
-
-
-def report_option() -> Any:
-    """Return the field of ``--report``, the page of a command that reads or sends messages."""
-    text = "Write an HTML page: totals, and a sample of the messages, partition by partition."
-    return option(text, None, panel=OUTPUT, metavar="FILE.html", callback=new_file)
+        raise ConfigError(
+            f"the file cannot be written: {fault.strerror}",
+            remedy="Give a path in a folder that exists and may be written to",
+            option=param.name,
+            path=str(value),
+        ) from None
+    return value
 
 
 def _sink_uri(param: typer.CallbackParam, value: str | None) -> str | None:
