@@ -517,13 +517,6 @@ class Check(FeedOptions, OutputOptions):
     stage: int | None = option(
         "Write or show only this stage of a scenario of files. Default: all stages.", None, panel=_SCENARIO, metavar="N"
     )
-    compare: Path | None = option(
-        "Compare a consumer's tables; exit 1 if they differ.",
-        None,
-        panel=_SCENARIO,
-        metavar="FILE.json",
-        dir_okay=False,
-    )
     schema_registry: str | None = registry_option()
     protocol: str | None = protocol_option("Default: the changefeed file's, else canal-json.")
     sink_uri: str | None = uri_option(

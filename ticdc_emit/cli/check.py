@@ -2,22 +2,21 @@
 
 The consumer is a child process that answers examples (``--command``), or a program that reads a broker (``--kafka`` and
 ``--tables-command``). Each behaviour is a line of the result when it is known; the first failure is shown at once.
-Without a consumer, one scenario is shown, sent to a sink, written as files, or compared with a consumer's tables.
+Without a consumer, examples are printed or saved as JSON, and one scenario is shown, sent, or written as files.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console, say, step
-from ticdc_emit.cli.messages import message_dict
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.config.document import read_document
@@ -29,7 +28,6 @@ from ticdc_emit.errors import ConfigError, HistoryError
 from ticdc_emit.hints import counted
 from ticdc_emit.storage.folder import Folder
 from ticdc_emit.testing.java import user_cache
-from ticdc_emit.traffic.json_objects import encoded
 from ticdc_emit.traffic.scenarios import (
     FileScenario,
     FileScenarioKind,
@@ -55,14 +53,14 @@ def run(options: Check) -> int:
     has_consumer = options.command is not None or options.kafka is not None
     if options.list_all or not (has_consumer or options.only or options.save):
         return _list(as_json=options.as_json)
-    if not has_consumer and options.save is None:
+    if not has_consumer and options.save is None and not options.as_json:
         return _one_scenario(_scenario(options), options)
     from ticdc_emit.check.behaviours import chosen
 
     configuration = importlib.import_module("hypothesis.configuration")
     configuration.set_hypothesis_home_dir(user_cache() / "hypothesis")  # else it makes a folder where the command runs
     setting, behaviours = _setting(options), chosen(tuple(options.only))
-    if options.save is not None:
+    if not has_consumer or options.save is not None:
         examples = (example for each in behaviours for example in each.examples(setting, options.examples))
         return _save(options.save, examples, options)
     with ExitStack() as stack:
@@ -122,13 +120,17 @@ def _setting(options: Check) -> Any:
     return Setting(feed, schema, options.time_zone, options.seed)
 
 
-def _save(folder: Path, examples: Iterator[Example], options: Check) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
+def _save(folder: Path | None, examples: Iterator[Example], options: Check) -> int:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     count = 0
     for count, example in enumerate(examples, 1):  # noqa: B007 - used after the loop
-        line = example.to_json(canonical=options.canonical) + "\n"
-        (folder / f"{example.behaviour}-{example.number}.json").write_text(line, encoding="utf-8")
-    say(f"{counted(count, 'example')} in {folder}")
+        line = example.to_json(canonical=options.canonical)
+        if folder is None:
+            print(line)
+        else:
+            (folder / f"{example.behaviour}-{example.number}.json").write_text(line + "\n", encoding="utf-8")
+    say(f"{counted(count, 'example')} in {folder or 'all'}")
     return 0
 
 
@@ -180,7 +182,7 @@ def _run(setting: Any, ask: Ask, options: Check) -> Run:
 
 
 def _one_scenario(kind: AnyKind, options: Check) -> int:
-    """Do what the options ask for with one scenario."""
+    """Show a scenario, or send it."""
     if options.stage is not None and not isinstance(kind, FileScenarioKind):
         raise ConfigError(
             f"the scenario {kind.name} has no stages",
@@ -193,25 +195,20 @@ def _one_scenario(kind: AnyKind, options: Check) -> int:
     if isinstance(kind, FileScenarioKind):
         protocol = protocol if config is None else config.codec.protocol.value
         story = file_scenario(kind.name, protocol=protocol, release=release, seed=seed)
+        _show_files(story, None if config is None else StorageSink.of(config).folder(), options.stage)
     elif config is None:
         story = scenario(kind.name, protocol=protocol, release=release, seed=seed)
+        tail = Tail(story.config, schemas=story.schemas)
+        for message in story.messages:
+            result_console().print(Text(str(tail.line(message))))
     else:
         story = scenario_for(config, kind.name, seed=seed)
-    if options.compare is not None:
-        return _compare(story, options.compare, as_json=options.as_json)
-    if isinstance(story, Scenario):
-        told, show = _messages(story, config, as_json=options.as_json)
-    else:
-        told, show = _files(story, None if config is None else StorageSink.of(config).folder(), options.stage)
-    try:
-        script = story.history.to_sql()
-    except HistoryError:
-        script = None
-    if options.as_json:
-        print_json({**_facts(story), "sql": script, **told})
-        return 0
-    show()
-    _show(story, script)
+        with step(f"sending {counted(len(story.messages), 'message')} to {mask_uri(config.sink_uri.raw.reveal())}"):
+            story.send(sink_for(config))
+        for topic, count in story.partitions.items():
+            sent = f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"
+            result_console().print(Text(sent))
+    _show(story)
     return 0
 
 
@@ -231,85 +228,32 @@ def _config(sink_uri: str, kind: AnyKind, options: Check) -> ChangefeedConfig:
     return config
 
 
-_Told = tuple[dict[str, Any], Callable[[], object]]
-"""What JSON has of a scenario, and what shows the same."""
-
-
-def _messages(story: Scenario, config: ChangefeedConfig | None, *, as_json: bool) -> _Told:
-    report, tail = None, Tail(story.config, schemas=story.schemas)
-    if config is not None:
-        doing = f"sending {counted(len(story.messages), 'message')} to {mask_uri(config.sink_uri.raw.reveal())}"
-        with step(doing, quiet=as_json):
-            report = story.send(sink_for(config))
-    lines = [] if report is not None else [(each, str(tail.line(each))) for each in story.messages]
-
-    def show() -> None:
-        for _, line in lines:
-            result_console().print(Text(line))
-        for topic, count in () if report is None else story.partitions.items():
-            sent = f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"
-            result_console().print(Text(sent))
-
-    told = {
-        "partitions": story.partitions,
-        "must_raise": None if story.refusal is None else story.refusal.__name__,
-        "producer_refused": None if story.refused is None else str(story.refused),
-        "delivered": None if report is None else report.to_dict(),
-        "messages": [{**message_dict(each, lambda _: ()), "said": line} for each, line in lines] or None,
-    }
-    return told, show
-
-
-def _files(story: FileScenario, folder: Folder | None, number: int | None) -> _Told:
+def _show_files(story: FileScenario, folder: Folder | None, number: int | None) -> None:
     count = len(story.stages)
     if number is not None and not 1 <= number <= count:
         raise ConfigError(f"there is no stage {number}", remedy=f"Give 1 to {count}", option="stage")
     chosen = range(count) if number is None else range(number - 1, number)
-    if folder is not None:
-        if chosen[0] == 0 and next(iter(folder.files("")), None) is not None:
-            raise ConfigError("the folder has files", remedy="Give an empty one", option="send")
-        for at in chosen:
-            story.stages[at].write(folder)
-
-    def show() -> None:
-        console, tail = result_console(), Tail(story.config)
-        for at, reading in enumerate(story.readings()):
-            lines, writes = [str(tail.line(message)) for message in reading], story.stages[at].writes
-            if at not in chosen:
-                continue
-            done = "written" if folder is not None else counted(len(writes), "write")
-            console.print(Text(f"stage {at + 1} of {count}: {done}", "bold"))
-            for write in writes:
-                console.print(Text(f"  {write.path}  {counted(len(write.content or b''), 'byte')}"))
-            for line in ("  a reader then has:", *(f"    {line}" for line in lines)) if folder is None else ():
-                console.print(Text(line))
-
-    def told(at: int) -> list[dict[str, Any]]:
-        return [{"path": path, "content": encoded(content)} for path, content in story.stages[at].writes]
-
-    files = [{"stage": at + 1, "writes": told(at)} for at in chosen]
-    return {"stages": count, "written": folder is not None, "files": files}, show
+    if folder is not None and chosen[0] == 0 and next(iter(folder.files("")), None) is not None:
+        raise ConfigError("the folder has files", remedy="Give an empty one", option="send")
+    console, tail = result_console(), Tail(story.config)
+    for at, reading in enumerate(story.readings()):
+        lines, stage = [str(tail.line(message)) for message in reading], story.stages[at]
+        if at not in chosen:
+            continue
+        if folder is not None:
+            stage.write(folder)
+        done = "written" if folder is not None else counted(len(stage.writes), "write")
+        console.print(Text(f"stage {at + 1} of {count}: {done}", "bold"))
+        for write in stage.writes:
+            console.print(Text(f"  {write.path}  {counted(len(write.content or b''), 'byte')}"))
+        for line in ("  a reader then has:", *(f"    {line}" for line in lines)) if folder is None else ():
+            console.print(Text(line))
 
 
-def _facts(story: AnyScenario) -> dict[str, Any]:
-    return {
-        "scenario": story.name,
-        "protocol": story.protocol,
-        "release": story.config.release.name,
-        "seed": story.seed,
-        "incident": story.kind.incident,
-        "breaks": story.kind.breaks,
-        "outcome": story.kind.outcome,
-        "schema": story.schema,
-        "sink_uri": story.sink_uri,
-        "changefeed": story.changefeed,
-        "expected": {".".join(name): list(rows.values()) for name, rows in story.expected.items()},
-    }
-
-
-def _show(story: AnyScenario, script: str | None) -> None:
+def _show(story: AnyScenario) -> None:
     console = result_console()
-    if script is not None:
+    with suppress(HistoryError):  # some have no SQL
+        script = story.history.to_sql()
         console.print(Text("\nas SQL:", "bold"))
         console.print(Text(f"{story.schema.strip().rstrip(';')};\n{script}"))
     release, kind = story.config.release.name, story.kind
@@ -325,22 +269,3 @@ def _show(story: AnyScenario, script: str | None) -> None:
         console.print(Text(f"{'.'.join(name)}: {counted(len(rows), 'row')}", "bold"))
         for row in rows.values():
             console.print(Text("  " + json.dumps(row, ensure_ascii=False)))
-
-
-def _compare(story: AnyScenario, path: Path, *, as_json: bool) -> int:
-    try:
-        tables = json.loads(path.read_bytes())
-    except (OSError, ValueError) as fault:
-        raise ConfigError(
-            f"the file of tables cannot be read, or is not JSON: {fault}",
-            remedy='Write {"schema.table": [{"column": "text", ...}, ...]}, as --json prints "expected"',
-            option="compare",
-        ) from None
-    differences = story.check(tables)
-    if as_json:
-        print_json({"scenario": story.name, "differences": [vars(each) for each in differences]})
-    else:
-        verdict = counted(len(differences), "difference") if differences else "the tables match"
-        for line in (*map(Text, map(str, differences)), Text(verdict, "bold red" if differences else "bold green")):
-            result_console().print(line)
-    return 1 if differences else 0

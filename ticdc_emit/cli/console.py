@@ -75,6 +75,13 @@ def print_json(data: Any, *, flush: bool = False) -> None:
     print(printable(text), file=result_stream(), flush=flush)  # JSON itself leaves DEL, C1 and marks as they are
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees it whole or as it was."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
 @contextmanager
 def step(doing: str, *, quiet: bool = False) -> Iterator[None]:
     """Show on stderr what the block does: on a terminal a spinner that becomes a tick, elsewhere a line at the end."""

@@ -212,10 +212,12 @@ def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
 
 
 def new_file(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """Make a file, or refuse it before the work. Raises :class:`ConfigError`."""
+    """Refuse a file that cannot be written, before the work. Raises :class:`ConfigError`."""
     try:
         if value is not None:
-            value.open("a").close()
+            beside = value.with_name(f".{value.name}.{os.getpid()}")
+            beside.touch()
+            beside.unlink()
     except OSError as fault:
         raise ConfigError(
             f"the file cannot be written: {fault.strerror}",
