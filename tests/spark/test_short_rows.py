@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 from spark_history import FIRST_TSO
 from spark_session import ON_CONNECT
 
 from ticdc_emit.delivery.files import read_files
+from ticdc_emit.pipeline.encode.encode_task import EncodeTask
 from ticdc_emit.spark import TicdcSink
+from ticdc_emit.spark import batch as batch_module
 from ticdc_emit.spark.frames import are_short
-from ticdc_emit.spark.worker import SETTING
+from ticdc_emit.spark.worker import Step, in_worker
 
 pytestmark = [
     pytest.mark.spark,
@@ -37,11 +41,21 @@ def rows_of(spark: Any, name: str = "'n'", doc: str = "'{}'", code: str = "binar
 
 
 @pytest.fixture
-def batches(spark: Any, tmp_path: Path) -> Iterator[Any]:
+def batches(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that returns how many rows were in each Arrow batch since it was called last."""
     folder = tmp_path / "tally"
     folder.mkdir()
-    spark.conf.set(SETTING, str(folder))
+
+    def count(given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in given:
+            yield batch
+            with (folder / str(os.getpid())).open("a") as notes:
+                notes.write(f"{batch.num_rows}\n")
+
+    def counting(*steps: Step) -> Step:
+        return in_worker(count, *steps) if isinstance(steps[0], EncodeTask) else in_worker(*steps)
+
+    monkeypatch.setattr(batch_module, "in_worker", counting)
 
     def since() -> list[int]:
         found = [int(line) for notes in folder.iterdir() for line in notes.read_text().splitlines()]
@@ -49,8 +63,7 @@ def batches(spark: Any, tmp_path: Path) -> Iterator[Any]:
             notes.unlink()
         return found
 
-    yield since
-    spark.conf.unset(SETTING)
+    return since
 
 
 def file_sink(folder: Path, schema: str = SCHEMA) -> TicdcSink:

@@ -1,5 +1,5 @@
 """What every command prints: results to stdout (to stderr if ``stdout://`` gets the messages), progress to stderr, with
-colours, tables and a progress bar of encoded rows on a terminal, elsewhere as plain lines.
+colours, tables and a spinner on a terminal, elsewhere as plain lines.
 """
 
 from __future__ import annotations
@@ -9,17 +9,13 @@ import json
 import os
 import stat
 import sys
-import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from ticdc_emit.config.document import ConfigWarning
@@ -27,8 +23,6 @@ from ticdc_emit.config.secrets import printable
 from ticdc_emit.errors import warn_caller
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from ticdc_emit.pipeline.report import RunReport, RunTotal
 
 
@@ -97,63 +91,6 @@ def step(doing: str, *, quiet: bool = False) -> Iterator[None]:
     else:
         yield
         say(f"{doing}: {time.monotonic() - started:.1f} s")
-
-
-_EVERY_S = 0.2
-
-
-@contextmanager
-def row_progress(
-    doing: str, source: SparkSession | Callable[[], int], rows: int | None, *, quiet: bool = False
-) -> Iterator[None]:
-    """Show the encoded rows of the block, of ``rows`` if known; ``source``: Spark, or a function that counts them."""
-    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
-    if quiet or not console.is_terminal:
-        with step(doing, quiet=quiet):
-            yield
-        return
-    began = time.monotonic()
-    console.print(Text(doing))
-    with ExitStack() as stack:
-        read = source if callable(source) else stack.enter_context(_tally_of(source))
-        columns = BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True), TextColumn("left")
-        bar = stack.enter_context(Progress(*columns, console=console, transient=True))
-        stack.enter_context(_polled(bar, read, rows))
-        yield
-    console.print(Text.assemble(("✓ ", "green"), doing, (f" {time.monotonic() - began:.1f} s", "dim")))
-
-
-@contextmanager
-def _tally_of(spark: SparkSession) -> Iterator[Callable[[], int]]:
-    from ticdc_emit.spark.worker import SETTING, total_rows
-
-    with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
-        spark.conf.set(SETTING, folder)
-        try:
-            yield lambda: total_rows(Path(folder))
-        finally:
-            spark.conf.unset(SETTING)
-
-
-@contextmanager
-def _polled(bar: Progress, read: Callable[[], int], rows: int | None) -> Iterator[None]:
-    task, ended = bar.add_task("", total=rows), threading.Event()
-
-    def show() -> None:
-        while not ended.wait(_EVERY_S):
-            with suppress(OSError, ValueError):  # a line that is half written counts the next time
-                done = read()
-                done = done if rows is None else min(done, rows)
-                of, speed = "" if rows is None else f" of {rows:,}", bar.tasks[0].speed or 0
-                bar.update(task, completed=done, description=f"{done:,}{of} rows encoded [dim]{speed:,.0f} rows/s[/]")
-
-    shown = threading.Thread(target=show, daemon=True)
-    shown.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        shown.join()
 
 
 def warn_of_nothing(report: RunReport | RunTotal) -> None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS, GENERIC_NAMES
 from ticdc_emit.changes.commit_ts import utc_timestamps
-from ticdc_emit.cli.console import print_report, row_progress, warn_of_nothing
+from ticdc_emit.cli.console import print_report, step, warn_of_nothing
 from ticdc_emit.cli.input_files import (
     FORMATS,
     IMAGES,
@@ -37,7 +37,7 @@ from ticdc_emit.cli.input_files import (
 )
 from ticdc_emit.cli.schema import assumed_schema
 from ticdc_emit.cli.schema_files import schema_of_file
-from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
+from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, runs_here, spark_for
 from ticdc_emit.config import mask_uri
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import (
@@ -101,12 +101,11 @@ def run(options: Emit) -> int:
         if files is not None and runs_here(size, MOST_BYTES_HERE, options):
             rows = changes_here(files, form, MOST_ROWS_HERE)
         if rows is None:
-            progress: Any = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=options.as_json)
-            changes: Any = changes_on_spark(progress, options.input, files, form)
+            session = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=options.as_json)
+            changes: Any = changes_on_spark(session, options.input, files, form)
         else:
-            batches = CountedBatches(rows)
-            changes, progress = {info.full_name: batches}, lambda: batches.read
-        with row_progress(doing, progress, None if rows is None else rows.num_rows, quiet=options.as_json):
+            changes = {info.full_name: rows}
+        with step(doing, quiet=options.as_json):
             report = sink.write(changes)
         warn_of_nothing(report)
         print_report(report, as_json=options.as_json, table=info.full_name)

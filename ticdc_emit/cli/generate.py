@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ticdc_emit.cli import signals
-from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, say, step
+from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
 from ticdc_emit.cli.messages import changefeed_at, message_dict, pick_story, print_messages, sparse_interval, target_at
 from ticdc_emit.cli.options import NOW, moment
 from ticdc_emit.cli.schema_files import sample_or_file
-from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, CountedBatches, runs_here, spark_for
+from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, runs_here, spark_for
 from ticdc_emit.cli.signals import stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document
@@ -72,13 +72,12 @@ def run(options: Generate) -> int:
             code = 0 if rows is not None and report.rows >= rows else stop.exit_code()
         elif runs_here(rows, MOST_ROWS_HERE, options):
             here = traffic_here(text, started(settings, options))
-            batches = {table: CountedBatches(each) for table, each in here.changes.items()}
-            with row_progress(doing, lambda: sum(each.read for each in batches.values()), rows, quiet=as_json):
-                report = _emitter(here, settings, feed, sink).write(batches)
+            with step(doing, quiet=as_json):
+                report = _emitter(here, settings, feed, sink).write(here.changes)
         else:
             short = rows is not None and rows <= SHORT_ROWS
             session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
-            with row_progress(doing, session, rows, quiet=as_json):
+            with step(doing, quiet=as_json):
                 traffic = traffic_on_spark(session, text, started(settings, options))
                 report = _emitter(traffic, settings, feed, sink).write(traffic.changes)
         read = Tail(feed).lines

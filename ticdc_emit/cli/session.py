@@ -11,12 +11,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from ticdc_emit import errors
 from ticdc_emit.cli import signals
@@ -168,8 +166,6 @@ MOST_ROWS_HERE = 500_000
 MOST_BYTES_HERE = 16 * 1024 * 1024
 """The same for files whose rows are not counted yet."""
 
-_BATCH_ROWS = 10_000
-
 
 def runs_here(amount: float | None, most: float, options: Emit | Generate) -> bool:
     """Return whether a command runs in this process. ``amount``: its rows or bytes, ``None`` for a stream."""
@@ -182,19 +178,3 @@ def spark_for(
     """Start Spark until the stack is left, and show that. ``short``: its jobs take seconds."""
     with step("starting Spark", quiet=quiet):
         return stack.enter_context(local_spark(name, settings=settings, short=short))
-
-
-class CountedBatches:
-    """Record batches, or those of a table, and in ``read`` how many of their rows were read so far."""
-
-    def __init__(self, batches: Iterable[pa.RecordBatch] | pa.Table) -> None:
-        if isinstance(batches, pa.Table):
-            none = pa.RecordBatch.from_pylist([], batches.schema)
-            batches = batches.to_batches(_BATCH_ROWS) or [none]
-        self._batches: Iterable[pa.RecordBatch] = batches
-        self.read = 0
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._batches:
-            yield batch
-            self.read += batch.num_rows

@@ -44,7 +44,7 @@ from ticdc_emit.spark.frames import (
     without_ddl,
 )
 from ticdc_emit.spark.functions import conf_is_true, is_local, setting_off
-from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, tally_folder
+from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -284,12 +284,12 @@ class SparkBatch:
 
     def _mapped(self, task: EncodeTask, schema: pa.Schema, *after: Step, checks_length: bool = False) -> DataFrame:
         """Return the output of a task, and of steps after it, for the rows of every DataFrame."""
-        jobs, tally = [], tally_folder(self.session)
+        jobs = []
         for name, df in self._frames.items():
             table = typed_table(df.columns, name, task.plan)
             own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
             rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
-            work = in_worker(own, *after, tally=tally)
+            work = in_worker(own, *after)
             jobs.append((refuse_long_rows(rows) if checks_length else rows).mapInArrow(work, spark_columns(schema)))
         return balanced_reduce(lambda one, other: one.union(other), jobs)
 

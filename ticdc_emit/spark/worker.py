@@ -1,8 +1,6 @@
 """What runs around a task in a Python worker of Spark, and what its failures mean.
 
-Memory is kept between batches and loaded modules are left out of garbage collection. With a folder in the setting
-:data:`SETTING` of a local session, workers write a line for each batch of rows; tasks that run again are counted again,
-so that number is only for display.
+Memory is kept between batches, and loaded modules are left out of garbage collection.
 """
 
 from __future__ import annotations
@@ -13,8 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
@@ -24,29 +21,6 @@ from ticdc_emit.spark.functions import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-SETTING = "spark.ticdcEmit.tally"
-
-
-def tally_folder(spark: SparkSession) -> str | None:
-    """Return the folder where a session's workers count rows; ``None``: they do not."""
-    folder: str | None = spark.conf.get(SETTING, None)
-    return folder
-
-
-def count_rows(batches: Iterator[pa.RecordBatch], folder: str | None) -> Iterator[pa.RecordBatch]:
-    """Yield the batches, and record the rows of each."""
-    for batch in batches:
-        yield batch
-        if folder is not None:
-            with suppress(OSError), Path(folder, str(os.getpid())).open("a") as notes:
-                notes.write(f"{batch.num_rows}\n")
-
-
-def total_rows(folder: Path) -> int:
-    """Return the rows that all workers have recorded so far."""
-    return sum(int(line) for notes in folder.iterdir() for line in notes.read_text().splitlines())
 
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)'|\[PACKAGE_NOT_INSTALLED\] (\w+)")
@@ -104,13 +78,13 @@ _ARRAY_BYTES = 32 * 1024 * 1024
 _done = False
 
 
-def in_worker(*steps: Step, tally: str | None = None) -> Step:
-    """Return the steps, one after the other, as a function for ``mapInArrow``; ``tally``: a folder for row counts."""
+def in_worker(*steps: Step) -> Step:
+    """Return the steps, one after the other, as a function for ``mapInArrow``."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # module-level names around the work, because the content of a pickled function is new in every task
         keep_memory()
-        batches = count_rows(map(with_offsets, batches), tally)
+        batches = map(with_offsets, batches)
         for step in steps:
             batches = step(batches)
         yield from batches

@@ -6,7 +6,6 @@ import ctypes
 import gc
 import re
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +18,7 @@ from pyspark.errors import PythonException
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.spark import worker as module
-from ticdc_emit.spark.worker import count_rows, missing_packages_named, total_rows, with_offsets
+from ticdc_emit.spark.worker import missing_packages_named, with_offsets
 
 MIB = 1024 * 1024
 
@@ -51,23 +50,6 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "_done", False)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     module.keep_memory()
-
-
-def _batches(*sizes: int) -> list[pa.RecordBatch]:
-    return [pa.record_batch({"n": list(range(size))}) for size in sizes]
-
-
-def test_rows_are_noted_behind_each_batch(tmp_path: Path) -> None:
-    batches = _batches(3, 4)
-    reading = count_rows(iter(batches), str(tmp_path))
-    assert next(reading) is batches[0]
-    assert total_rows(tmp_path) == 0
-    assert next(reading) is batches[1]
-    assert total_rows(tmp_path) == 3
-    assert list(reading) == []
-    (tmp_path / "another process").write_text("5\n")
-    assert total_rows(tmp_path) == 12
-    assert list(count_rows(iter(batches), None)) == batches
 
 
 _LACKS_THE_PACKAGE = """An exception was thrown from the Python worker. Please see the stack trace below.
