@@ -142,9 +142,7 @@ class ServedKafka:
         if server.advertise is not None:
             port = port or free_ports(1)[0]
             advertised = server.advertised(port)
-        self._embedded = kafka = self._stack.enter_context(
-            EmbeddedKafka(port=port, host=server.host, advertised=advertised)
-        )
+        kafka = self._stack.enter_context(EmbeddedKafka(port=port, host=server.host, advertised=advertised))
         self.evicted = kafka.evicted
         self.here, self.bootstrap = kafka.brokers[0], address_text(*server.advertised(kafka.port))
 
