@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
+from spark_session import ON_CONNECT
 
 from ticdc_emit import from_changes, messages, replay
 from ticdc_emit.cli.app import Replay
@@ -123,6 +124,7 @@ def test_deltas_feed(spark: Any, monkeypatch: pytest.MonkeyPatch, most_ranges: i
     assert "-0.0" in repr(found)  # which equals 0.0 in Python
 
 
+@pytest.mark.skipif(ON_CONNECT, reason="its DataFrames do not show their tasks")
 @pytest.mark.parametrize("feed", [delta, iceberg])
 def test_every_task_gives_paired_changes_commit_by_commit(spark: Any, feed: Any) -> None:
     rows = [

@@ -53,7 +53,7 @@ def run(options: Check) -> int:
     has_consumer = options.command is not None or options.kafka is not None
     if options.list_all or not (has_consumer or options.only or options.save):
         return _list(as_json=options.as_json)
-    if not has_consumer and options.save is None and not options.as_json:
+    if not has_consumer and options.save is None and (options.send is not None or not options.as_json):
         return _one_scenario(_scenario(options), options)
     from ticdc_emit.check.behaviours import chosen
 
@@ -184,18 +184,16 @@ def _run(setting: Any, ask: Ask, options: Check) -> Run:
 def _one_scenario(kind: AnyKind, options: Check) -> int:
     """Show a scenario, or send it."""
     if options.stage is not None and not isinstance(kind, FileScenarioKind):
-        raise ConfigError(
-            f"the scenario {kind.name} has no stages",
-            remedy="Leave --stage out, or choose a scenario of files: check --list",
-            option="stage",
-        )
+        raise ConfigError(f"the scenario {kind.name} has no stages", remedy="Leave --stage out", option="stage")
     config = None if options.send is None else _config(options.send, kind, options)
     seed, protocol, release = options.seed, options.protocol, options.release
     story: Scenario | FileScenario
+    sent: dict[str, Any] = {}
     if isinstance(kind, FileScenarioKind):
         protocol = protocol if config is None else config.codec.protocol.value
         story = file_scenario(kind.name, protocol=protocol, release=release, seed=seed)
-        _show_files(story, None if config is None else StorageSink.of(config).folder(), options.stage)
+        folder = None if config is None else StorageSink.of(config).folder()
+        _show_files(story, folder, options.stage, quiet=options.as_json)
     elif config is None:
         story = scenario(kind.name, protocol=protocol, release=release, seed=seed)
         tail = Tail(story.config, schemas=story.schemas)
@@ -203,12 +201,16 @@ def _one_scenario(kind: AnyKind, options: Check) -> int:
             result_console().print(Text(str(tail.line(message))))
     else:
         story = scenario_for(config, kind.name, seed=seed)
-        with step(f"sending {counted(len(story.messages), 'message')} to {mask_uri(config.sink_uri.raw.reveal())}"):
-            story.send(sink_for(config))
-        for topic, count in story.partitions.items():
-            sent = f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"
-            result_console().print(Text(sent))
-    _show(story)
+        doing = f"sending {counted(len(story.messages), 'message')} to {mask_uri(config.sink_uri.raw.reveal())}"
+        with step(doing, quiet=options.as_json):
+            sent = {"partitions": story.partitions, "delivered": story.send(sink_for(config)).to_dict()}
+        for topic, count in () if options.as_json else story.partitions.items():
+            told = f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"
+            result_console().print(Text(told))
+    if options.as_json:
+        print_json({"scenario": story.name, "protocol": story.protocol, "release": story.config.release.name, **sent})
+    else:
+        _show(story)
     return 0
 
 
@@ -220,15 +222,13 @@ def _config(sink_uri: str, kind: AnyKind, options: Check) -> ChangefeedConfig:
         raise ConfigError(
             f"the scenario {kind.name} consists of {'files' if is_files else 'messages'}, and "
             f"{config.sink_uri.scheme}:// is {'for messages' if is_files else 'a storage sink'}",
-            remedy="Use file://, s3://, gcs:// or azblob://"
-            if is_files
-            else "Use kafka:// or jsonl://, or a scenario of files: check --list",
+            remedy=f"Use {'file://, s3://, gcs:// or azblob://' if is_files else 'kafka:// or jsonl://'}",
             option="send",
         )
     return config
 
 
-def _show_files(story: FileScenario, folder: Folder | None, number: int | None) -> None:
+def _show_files(story: FileScenario, folder: Folder | None, number: int | None, *, quiet: bool) -> None:
     count = len(story.stages)
     if number is not None and not 1 <= number <= count:
         raise ConfigError(f"there is no stage {number}", remedy=f"Give 1 to {count}", option="stage")
@@ -236,6 +236,7 @@ def _show_files(story: FileScenario, folder: Folder | None, number: int | None) 
     if folder is not None and chosen[0] == 0 and next(iter(folder.files("")), None) is not None:
         raise ConfigError("the folder has files", remedy="Give an empty one", option="send")
     console, tail = result_console(), Tail(story.config)
+    console.quiet = quiet
     for at, reading in enumerate(story.readings()):
         lines, stage = [str(tail.line(message)) for message in reading], story.stages[at]
         if at not in chosen:
