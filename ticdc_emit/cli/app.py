@@ -586,14 +586,6 @@ class Verify(TopicOptions, OutputOptions):
     show: int = option("How many findings of each invariant to print.", 20, panel=_MESSAGES, min=1)
     allow_empty: bool = option("Exit 0 even if there are no messages.", False, panel=_MESSAGES)
     empty_source: bool = option("The tables had no rows before the first message.", False, panel=_MESSAGES)
-    expect: Path | None = option(
-        "What a sending command has printed with --json: each partition must have as many messages.",
-        None,
-        panel=_MESSAGES,
-        metavar="FILE",
-        dir_okay=False,
-        exists=True,
-    )
 
     def run(self) -> int:
         return self.work(module="topics", function="verify")

@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from rich.text import Text
@@ -23,7 +23,6 @@ from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document, protocol_parameters, spec_of
 from ticdc_emit.config.secrets import printable
-from ticdc_emit.consume.invariants import REPORTS
 from ticdc_emit.consume.readers import guess_protocol
 from ticdc_emit.consume.storage_folder import FolderReader, folder_findings
 from ticdc_emit.consume.tail import Tail, TailLine
@@ -34,7 +33,6 @@ from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
 from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.routing.topics import TopicExpression
-from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.storage.paths import METADATA
 
 if TYPE_CHECKING:
@@ -420,7 +418,6 @@ def verify(options: Verify) -> int:
         most=options.show,
         watch=None if checkpoint is None else watch,
         empty_source=options.empty_source,
-        expect=None if options.expect is None else _report(options.expect),
     )
     with step("reading", quiet=options.as_json):
         verifier.see_all(source.messages())
@@ -451,14 +448,6 @@ def verify(options: Verify) -> int:
             rows = f"{counted(newer, 'row')} may come again" if newer else ""
             say(f"newer than the checkpoint: {' and '.join(filter(None, (rows, waiting)))}")
     return 1 if findings or not (verifier.counts or options.allow_empty) else 0
-
-
-def _report(path: Path) -> Mapping[str, Any]:
-    try:
-        report = parsed(path.read_bytes())
-    except ValueError as fault:
-        raise ConfigError(f"the report is not JSON: {fault}", remedy=REPORTS, option="expect") from fault
-    return report.get("delivered") or report if isinstance(report, dict) else {}
 
 
 def _print_findings(console: Console, findings: list[Finding], verifier: Verifier, summary: str) -> None:

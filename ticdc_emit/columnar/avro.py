@@ -205,15 +205,15 @@ def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
     if len(text) == 1:
         content = text[0].as_buffer()
         return _of_one(None if content is None else sized_bytes(content.to_pybytes()), union)
-    valid, parts = valid_mask(text), text_buffers(text)
-    lengths, size = parts.lengths, len(parts.data)
+    valid = valid_mask(text)
+    parts = text_buffers(text)
+    lengths, shown, size = parts.lengths, len(text), len(parts.data)
     if valid is not None:
         lengths = lengths * valid
-        size = int(lengths.sum())
-    elif len(text) and (lengths == (width := int(lengths[0]))).all():
-        lead = (b"" if union is None else union.lead) + zigzag_bytes(width)
-        is_packed = 0 < width <= _PACKED_TEXT
-        return [lead, PackedField(parts.data.view(f"V{width}"), width) if is_packed else text]
+        shown, size = int(valid.sum()), int(lengths.sum())
+    longest = int(lengths.max(initial=0))
+    if shown and size == longest * shown:
+        return _texts_of_one_length(text, longest, shown, union, valid)
     return [*branched(varints(lengths.astype(np.uint64) << np.uint64(1)), union, valid), _empty_for_null(text, size)]
 
 
@@ -222,6 +222,27 @@ def _empty_for_null(text: pa.Array, size: int) -> pa.Array:
         return text
     parts = text_buffers(text)
     return text if len(parts.data) > size else from_bytes(parts.offsets, parts.data, binary=True)
+
+
+def _texts_of_one_length(
+    text: pa.Array, width: int, shown: int, union: Union | None, valid: Mask | None
+) -> list[Piece]:
+    lead = (b"" if union is None else union.lead) + zigzag_bytes(width)
+    null = b"" if union is None else bytes([union.null])
+    parts = text_buffers(text)
+    if not 0 < width <= _PACKED_TEXT or len(parts.data) != width * shown:  # bytes under a null
+        return [
+            lead if valid is None else chosen(valid.view(np.uint8), [null, lead])[0],
+            _empty_for_null(text, width * shown),
+        ]
+    if valid is None:
+        return [lead, PackedField(parts.data.view(f"V{width}"), width)]
+    whole = len(lead) + width
+    rows = np.frombuffer(bytearray(lead + bytes(width)) * shown, f"V{whole}")
+    np.ndarray(shown, f"V{width}", rows, len(lead), whole)[:] = parts.data.view(f"V{width}")
+    data = np.full(len(text), np.frombuffer(null.ljust(whole, b"\0"), rows.dtype))
+    data[valid] = rows
+    return [PackedField(data, np.where(valid, np.uint8(whole), np.uint8(len(null))))]
 
 
 def choice_pieces(codes: pa.Array, texts: Sequence[bytes], union: Union | None) -> list[Piece]:

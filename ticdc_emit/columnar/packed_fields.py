@@ -21,6 +21,7 @@ WORDS = (1, 2, 4, 8)
 """The bytes of the unsigned integers that numpy has."""
 
 _NARROW = 2  # bytes that are sooner sifted
+_APART_BYTES = 32  # that each row shows next to each other are sooner joined to the others than squeezed with them
 _PACKED_CHOICE = 64
 _KEPT_BYTES = 256  # longer constants are not cached: copying their bytes costs more than making the cell
 Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
@@ -98,7 +99,7 @@ def _fragments(pieces: Sequence[Piece], count: int) -> list[Fragment]:
     fragments = []
     for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):
         group = list(run)
-        fragments += group if arrays else [_packed(group, count)]
+        fragments += group if arrays else _packed(group, count)
     return fragments
 
 
@@ -126,7 +127,7 @@ def share_pieces(
     return shared
 
 
-def _packed(run: Sequence[bytes | PackedField], count: int) -> Fragment:
+def _packed(run: Sequence[bytes | PackedField], count: int) -> list[Fragment]:
     cells: list[PackedField] = []
     constant = b""
     for piece in run:
@@ -138,11 +139,30 @@ def _packed(run: Sequence[bytes | PackedField], count: int) -> Fragment:
             constant = b""
         cells.append(piece)
     if not cells or count == 0:
-        return constant
+        return [constant]
     if constant:
         cells.append(_constant(constant))
-    same = all(isinstance(cell.length, int) for cell in cells)
-    return _whole(cells, count) if same else _squeezed(cells, count)
+    laid: list[Fragment] = []
+    loose: list[PackedField] = []
+    for same, group in groupby(cells, key=lambda cell: isinstance(cell.length, int)):
+        part = list(group)
+        if not same or sum(map(_length, part)) < _APART_BYTES:
+            loose += part
+            continue
+        laid += [*_together(loose, count), _whole(part, count)]
+        loose = []
+    return [*laid, *_together(loose, count)]
+
+
+def _together(cells: Sequence[PackedField], count: int) -> list[Fragment]:
+    if all(isinstance(cell.length, int) for cell in cells):
+        return [_whole(cells, count)] if cells else []
+    return [_squeezed(cells, count)]
+
+
+def _length(cell: PackedField) -> int:
+    assert isinstance(cell.length, int)
+    return cell.length
 
 
 def _constant(value: bytes) -> PackedField:
@@ -183,7 +203,7 @@ def _whole(cells: Sequence[PackedField], count: int) -> Fragment:
 def _squeezed(cells: Sequence[PackedField], count: int) -> pa.Array:
     width = sum(cell.width for cell in cells)
     offsets = np.zeros(count + 1, np.int32)
-    lengths = np.full(count, sum(cell.length for cell in cells if isinstance(cell.length, int)), np.int32)
+    lengths = np.full(count, sum(_length(cell) for cell in cells if isinstance(cell.length, int)), np.int32)
     for cell in cells:
         if not isinstance(cell.length, int):
             lengths += cell.length

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import Message, Target
-from ticdc_emit.errors import ClaimCheckError, ConfigError
+from ticdc_emit.errors import ClaimCheckError
 from ticdc_emit.protocols.avro.decoder import AvroMessage
 from ticdc_emit.protocols.decoder import EventReader, read_claim
 from ticdc_emit.protocols.events import (
@@ -186,32 +186,6 @@ class Offsets(Invariant):
     def end(self, stream: Stream) -> Iterable[Finding]:
         for (topic, partition), last, offset in stream.gaps:
             yield Finding(self.name, f"no message between offset {last} and this one", topic, partition, offset)
-
-
-REPORTS = "Give what a sending command prints with --json, or RunReport.save writes"
-
-
-class Expected(Invariant):
-    """A partition has as many messages as the ``report`` of the run that sent them says (``RunReport.to_dict``)."""
-
-    name = "expected"
-
-    def __init__(self, report: Mapping[str, Any]) -> None:
-        found = report.get("partitions")
-        try:
-            self._counts = {(str(each["topic"]), int(each["partition"])): int(each["messages"]) for each in found or ()}
-        except (KeyError, TypeError, ValueError):
-            found = None
-        if not isinstance(found, list):
-            raise ConfigError(
-                "the report does not say how many messages each partition has", remedy=REPORTS, option="expect"
-            )
-
-    def end(self, stream: Stream) -> Iterable[Finding]:
-        for target, count in sorted(self._counts.items()):
-            if (there := stream.counts[target]) < count:
-                begins = "" if stream.begins(target) else f", which begin at offset {stream.firsts[target]:,}"
-                yield Finding(self.name, f"{count:,} messages were acknowledged, here are {there:,}{begins}", *target)
 
 
 class Checksums(Invariant):

@@ -14,7 +14,6 @@ from ticdc_emit.consume.invariants import (
     ClaimChecks,
     DdlPartitions,
     Duplicates,
-    Expected,
     Finding,
     Invariant,
     KeyColumns,
@@ -40,7 +39,6 @@ INVARIANTS: Mapping[str, str] = {
     READABLE: "every message can be read",
     KeyOrder.name: "a key's new changes are in commit order, and repetitions continue to the newest one",
     Continuity.name: "each change of a key continues the key's last one: none is missing",
-    Expected.name: "a partition has as many messages as the report says that were sent (if one is given)",
     Offsets.name: "a partition has a message at every offset from its first one on",
     Duplicates.name: "messages of one key, commit and operation have the same content",
     Watermarks.name: "watermarks do not fall, nothing new at or below one comes after it, and all partitions have them",
@@ -68,8 +66,7 @@ class Verifier:
     ``config``: the changefeed, or its sink URI. ``schemas``: Avro schema texts by id; default: the changefeed's
     registry. ``claims``: returns the object of a ``claimCheckLocation``; ``None``: objects are not checked. ``most``:
     how many findings of one invariant are kept. ``watch``: called with each message and each event in it, or ``None``.
-    ``empty_source``: the tables had no rows before the first message. ``expect``: the report of the run that sent the
-    messages, as ``RunReport.to_dict`` gives it.
+    ``empty_source``: the tables had no rows before the first message.
 
     ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: the number
     of findings by invariant.
@@ -84,7 +81,6 @@ class Verifier:
         most: int = 1000,
         watch: Callable[[Message, Seen | None], object] | None = None,
         empty_source: bool = False,
-        expect: Mapping[str, Any] | None = None,
     ) -> None:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         self._reader = reader_for(config, schemas=schemas)
@@ -92,7 +88,7 @@ class Verifier:
         self._continuity = Continuity(config, empty_source=empty_source)
         self._invariants = (*_invariants_of(config, self._reader, claims), self._continuity)
         keyed = config.codec.protocol in (Protocol.AVRO, Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO)
-        self._of_partitions = (*(() if keyed else (Offsets(),)), *(() if expect is None else (Expected(expect),)))
+        self._of_partitions = () if keyed else (Offsets(),)
         self._has_offsets = config.storage is None
         self._stream = Stream()
         self._least = config.kafka.partition_num or 1

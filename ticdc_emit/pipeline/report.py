@@ -11,7 +11,6 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ticdc_emit.delivery.base import DeliveryReport
@@ -129,10 +128,6 @@ class _Work:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False)
-
-    def save(self, path: str | Path) -> None:
-        """Write :meth:`to_json` to a file, for ``ticdc-emit verify --expect``."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
 
     def __rich__(self) -> Any:
         assert isinstance(self, RunReport | RunTotal)
