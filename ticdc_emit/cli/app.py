@@ -362,6 +362,7 @@ class Serve(TrafficOptions, OutputOptions):
         panel=SERVER,
         metavar="PATH",
         envvar="TICDC_EMIT_READY_FILE",
+        dir_okay=False,
         callback=new_file,
     )
     until_stdin_ends: bool = option(
@@ -526,7 +527,9 @@ class Check(FeedOptions, OutputOptions):
         panel=CHANGEFEED,
         sends=False,
     )
-    junit: Path | None = option("Write the verdict as JUnit's XML.", None, panel=OUTPUT, metavar="FILE", dir_okay=False)
+    junit: Path | None = option(
+        "Write the verdict as JUnit's XML.", None, panel=OUTPUT, metavar="FILE", dir_okay=False, callback=new_file
+    )
 
     def run(self) -> int:
         if self.sink_uri is not None and self.protocol is not None:

@@ -54,7 +54,7 @@ def run(options: Check) -> int:
     if options.list_all or not (has_consumer or options.only or options.save):
         return _list(as_json=options.as_json)
     if not has_consumer and options.save is None and (options.send is not None or not options.as_json):
-        return _one_scenario(_scenario(options), options)
+        return _one_scenario(options)
     from ticdc_emit.check.behaviours import chosen
 
     configuration = importlib.import_module("hypothesis.configuration")
@@ -77,16 +77,6 @@ def run(options: Check) -> int:
 
 def _scenarios() -> tuple[AnyKind, ...]:
     return *scenarios(), *file_scenarios()
-
-
-def _scenario(options: Check) -> AnyKind:
-    if len(options.only) != 1:
-        raise ConfigError(
-            "no consumer is given, and not one scenario to show or to send",
-            remedy="Give --command or --kafka, or --only with one of " + ", ".join(kind.name for kind in _scenarios()),
-            option="only",
-        )
-    return kind_named(options.only[0], _scenarios())
 
 
 def _list(*, as_json: bool) -> int:
@@ -181,8 +171,15 @@ def _run(setting: Any, ask: Ask, options: Check) -> Run:
 # -- one scenario -----------------------------------------------------------------------------------------------------
 
 
-def _one_scenario(kind: AnyKind, options: Check) -> int:
+def _one_scenario(options: Check) -> int:
     """Show a scenario, or send it."""
+    if len(options.only) != 1:
+        raise ConfigError(
+            "no consumer is given, and not one scenario to show or to send",
+            remedy="Give --command or --kafka, or --only with one of " + ", ".join(kind.name for kind in _scenarios()),
+            option="only",
+        )
+    kind = kind_named(options.only[0], _scenarios())
     if options.stage is not None and not isinstance(kind, FileScenarioKind):
         raise ConfigError(f"the scenario {kind.name} has no stages", remedy="Leave --stage out", option="stage")
     config = None if options.send is None else _config(options.send, kind, options)

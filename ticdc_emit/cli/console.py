@@ -72,9 +72,16 @@ def print_json(data: Any, *, flush: bool = False) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that a reader sees it whole or as it was."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    part = part_of(path)
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def part_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")
 
 
 @contextmanager

@@ -213,11 +213,12 @@ def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
 
 def new_file(param: typer.CallbackParam, value: Path | None) -> Path | None:
     """Refuse a file that cannot be written, before the work. Raises :class:`ConfigError`."""
+    from ticdc_emit.cli.console import part_of
+
     try:
-        if value is not None:
-            beside = value.with_name(f".{value.name}.{os.getpid()}")
-            beside.touch()
-            beside.unlink()
+        if value is not None and (value.is_file() or not value.exists()):  # not /dev/stdout
+            part_of(value).touch()
+            part_of(value).unlink()
     except OSError as fault:
         raise ConfigError(
             f"the file cannot be written: {fault.strerror}",

@@ -60,6 +60,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.parametrize(("command", "option"), [("serve", "--ready-file"), ("check", "--junit")])
+def test_a_folder_is_no_file_to_write(command: str, option: str, tmp_path: Path, cli: Cli) -> None:
+    assert "is a directory" in " ".join(cli(command, "--schema", "bank", option, tmp_path, code=2).err.split())
+
+
 @pytest.mark.parametrize("line", REFUSED)
 def test_it_is_refused(line: str, folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
