@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ticdc_emit.check.naive import NAIVE, RIGHT, Naive, tables_of
+from ticdc_emit.check.naive import NAIVE, RIGHT, Naive, NaiveTables
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import commit_of
 from ticdc_emit.delivery.base import Message
@@ -64,7 +64,7 @@ def diagnose(
     ``is_wrong``: runs the consumer on the first messages, and returns whether its tables are not those of the reference
     consumer on the same messages; those of all messages are not. It is called some 40 times at most. ``tables``: the
     consumer's at the end, ``None`` without; ENUM, SET and binary values are as messages show them unless ``canonical``.
-    Raises :class:`~ticdc_emit.errors.ConfigError` for what are no tables.
+    Raises :class:`~ticdc_emit.errors.ConfigError` if ``tables`` is not a mapping of tables.
     """
     beliefs = () if tables is None else _beliefs(arrival, rows_by_table(tables), canonical)
     number = _first_wrong(arrival.messages, is_wrong)
@@ -86,7 +86,8 @@ def _first_wrong(messages: Sequence[Message], is_wrong: _IsWrong) -> int:
 def _beliefs(arrival: Delivery, tables: Mapping[Any, Any], canonical: bool) -> tuple[str, ...]:
     kinds, of_base = (RIGHT, Naive, *NAIVE), {Naive} if arrival.config.codec.sends_ddl else set[Any]()
     # the consumer may put events in order, and be wrong in another thing
-    found = [[tables_of(kind, arrival, canonical=canonical, in_order=last) for kind in kinds] for last in (False, True)]
+    naive = NaiveTables(arrival, canonical=canonical)
+    found = [[naive.of(kind, in_order=last) for kind in kinds] for last in (False, True)]
     for nulls in (True, False):  # where it lacks a column, tables of SQL have NULL
         wrong, same = _comparable(tables, nulls), set[Any]()
         for right, base, *made in ([_comparable(each, nulls) for each in way] for way in found):

@@ -12,6 +12,7 @@ import importlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import parse_qsl, urlencode
@@ -141,7 +142,7 @@ class Setting:
     time_zone: str = "UTC"
     seed: int = 0
 
-    @property
+    @cached_property
     def config(self) -> ChangefeedConfig:
         return self.feed.load(time_zone=self.time_zone)
 

@@ -9,8 +9,9 @@ entry of :data:`NAIVE`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from decimal import Context, Decimal
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from ticdc_emit.consume.readers import reader_for
@@ -233,43 +234,55 @@ NAIVE: tuple[AnyNaive, ...] = (
 """All of them. Where two have the same tables, the one that is wrong less often comes first."""
 
 
-def tables_of(kind: AnyNaive, arrival: Delivery, *, canonical: bool = True, in_order: bool = False) -> Rows | None:
-    """Return the tables of a naive consumer; ``None`` where it ends with an error. Values are canonical text; ENUM, SET
-    and binary ones are as messages show them unless ``canonical``. ``in_order``: it takes events by commit_ts.
+class NaiveTables:
+    """The tables with which naive consumers of an arrival end. Values are canonical text; ENUM, SET and binary ones are
+    as messages show them unless ``canonical``.
     """
-    try:
-        if isinstance(kind, NaiveTexts):
-            consumer = arrival.consumer()
-            consumer.take_all(arrival.messages)
-            consumer.finish()
-            return _changed({name: [*of.values()] for name, of in consumer.tables.items()}, kind, arrival, canonical)
-        naive = kind(arrival)
-        events = [event for message in arrival.messages for event in naive.events(message)]
-        for event in sorted(events, key=_place) if in_order else events:
-            naive.take(event)
-        return _changed(naive.rows, RIGHT, arrival, canonical)
-    except (TicdcEmitError, *FAULTS):
-        return None
+
+    def __init__(self, arrival: Delivery, *, canonical: bool = True) -> None:
+        self._arrival, self._canonical = arrival, canonical
+
+    def of(self, kind: AnyNaive, *, in_order: bool = False) -> Rows | None:
+        """Return a consumer's; ``None`` where it ends with an error. ``in_order``: it takes events by commit_ts."""
+        try:
+            if isinstance(kind, NaiveTexts):
+                return self._changed(self._right, kind)
+            naive = kind(self._arrival)
+            events = [event for message in self._arrival.messages for event in naive.events(message)]
+            for event in sorted(events, key=_place) if in_order else events:
+                naive.take(event)
+            return self._changed(naive.rows, RIGHT)
+        except (TicdcEmitError, *FAULTS):
+            return None
+
+    @cached_property
+    def _right(self) -> Rows:
+        consumer = self._arrival.consumer()
+        consumer.take_all(self._arrival.messages)
+        consumer.finish()
+        return {name: [*of.values()] for name, of in consumer.tables.items()}
+
+    @cached_property
+    def _columns(self) -> Mapping[tuple[str, str, str], Column]:
+        catalog = self._arrival.history.catalog(config=self._arrival.config, at_end=True)
+        return {(info.schema, info.name, each.name): each for info in catalog.tables() for each in info.row_columns}
+
+    def _changed(self, tables: Rows, kind: NaiveTexts) -> Rows:
+        zone, spec = self._arrival.config.time_zone, self._arrival.config.codec.protocol.spec
+
+        def value(column: Column | None, text: str | None) -> str | None:
+            if column is None:
+                return text
+            if text is not None and not self._canonical:
+                text = (as_shown(column, spec) or str)(text)
+            has_change = column.type in kind.types and (text is not None or kind.nulls)
+            return kind.change(text, column, zone) if has_change else text
+
+        return {
+            name: [{each: value(self._columns.get((*name, each)), text) for each, text in row.items()} for row in rows]
+            for name, rows in tables.items()
+        }
 
 
 def _place(event: Event) -> tuple[int, int]:
     return commit_of(event) or 0, (RowEvent, DdlEvent, WatermarkEvent, BootstrapEvent).index(type(event))
-
-
-def _changed(tables: Rows, kind: NaiveTexts, arrival: Delivery, canonical: bool) -> Rows:
-    catalog, zone = arrival.history.catalog(config=arrival.config, at_end=True), arrival.config.time_zone
-    spec = arrival.config.codec.protocol.spec
-    columns = {(info.schema, info.name, each.name): each for info in catalog.tables() for each in info.row_columns}
-
-    def value(column: Column | None, text: str | None) -> str | None:
-        if column is None:
-            return text
-        if text is not None and not canonical:
-            text = (as_shown(column, spec) or str)(text)
-        has_change = column.type in kind.types and (text is not None or kind.nulls)
-        return kind.change(text, column, zone) if has_change else text
-
-    return {
-        name: [{column: value(columns.get((*name, column)), text) for column, text in row.items()} for row in rows]
-        for name, rows in tables.items()
-    }

@@ -151,9 +151,8 @@ class Verdict:
                 ElementTree.SubElement(case, "failure", message=each.failure.wrong()[0]).text = text
             elif each.state == "not applicable":
                 ElementTree.SubElement(case, "skipped", message=each.why)
-        text = ElementTree.tostring(suite, encoding="unicode").translate(
-            {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
-        )  # not XML
+        not_xml = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
+        text = ElementTree.tostring(suite, encoding="unicode").translate(not_xml)
         return text.encode("utf-8", "replace").decode()
 
 
@@ -276,7 +275,6 @@ class Run:
 
     def _diagnosed(self, failed: Failure) -> Diagnosis:
         example = failed.example
-
         ends = time.monotonic() + self.shrink_seconds
 
         def is_wrong(messages: Sequence[Message]) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from ticdc_emit import History, scenario
 from ticdc_emit.check.diagnosis import Diagnosis, diagnose
 from ticdc_emit.check.examples import feed_of_examples
-from ticdc_emit.check.naive import NAIVE, RIGHT, AnyNaive, Rows, tables_of
+from ticdc_emit.check.naive import NAIVE, RIGHT, AnyNaive, NaiveTables, Rows
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.strategies.deliveries import Delivery
 
@@ -115,15 +115,15 @@ def content(tables: Rows | None) -> Any:
 
 
 def differs(kind: AnyNaive, arrival: Any, messages: Sequence[Message]) -> bool:
-    part = replace(arrival, messages=list(messages))
-    return content(tables_of(kind, part)) != content(tables_of(RIGHT, part))
+    naive = NaiveTables(replace(arrival, messages=list(messages)))
+    return content(naive.of(kind)) != content(naive.of(RIGHT))
 
 
 @pytest.mark.parametrize("kind", NAIVE, ids=lambda kind: kind.belief)
 def test_a_consumer_is_told_what_it_believes(kind: AnyNaive) -> None:
     (case,) = (case for begin, case in CAUGHT.items() if kind.belief.startswith(begin))
     arrival = arrival_of(case)
-    tables = tables_of(kind, arrival)
+    tables = NaiveTables(arrival).of(kind)
     assert tables is not None
     assert differs(kind, arrival, arrival.messages)
     found = diagnose(arrival, partial(differs, kind, arrival), tables, canonical=True)
@@ -199,7 +199,7 @@ def test_labels_are_compared_as_messages_show_them() -> None:
 
 def test_nothing_is_told_of_right_tables_and_of_none() -> None:
     arrival = delivered(ROWS)
-    assert diagnose(arrival, bool, tables_of(RIGHT, arrival)).beliefs == ()
+    assert diagnose(arrival, bool, NaiveTables(arrival).of(RIGHT)).beliefs == ()
     assert diagnose(arrival, lambda _: True, None) == Diagnosis()
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis_profiles import sample
 
 from ticdc_emit import load_changefeed
-from ticdc_emit.check.naive import NAIVE, Naive, tables_of
+from ticdc_emit.check.naive import NAIVE, Naive, NaiveTables
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.database.tables import Tables
@@ -256,7 +256,7 @@ def ids(found: list[Difference], kind: str | None = None) -> set[int]:
 def test_who_believes_what_is_not_so_has_other_tables(name: str, protocol: str) -> None:
     kind, is_as_told = WRONG[name]
     case = made(name, protocol)
-    found = case.check(tables_of(kind, case))
+    found = case.check(NaiveTables(case).of(kind))
     assert is_as_told(case, found), found
 
 
@@ -384,7 +384,7 @@ def test_who_takes_a_target_for_one_source_mixes_the_rows_of_two(protocol: str) 
     rows = [row for row in case.history.rows if row["schema"] == "west"]
     west = History(case.schema.replace("east.", "west."), rows)  # a second changefeed does not know of the first
     messages = [*case.messages, *west.messages(case.config, registry=lax)]
-    tables = tables_of(naive("takes the last message"), replace(case, messages=messages, schemas=lax.schemas))
+    tables = NaiveTables(replace(case, messages=messages, schemas=lax.schemas)).of(naive("takes the last message"))
     assert "different" in kinds(case.check(tables))
     mixed = {row["id"]: row["state"] for row in tables["shop", "orders"]}
     assert mixed == {str(number): "west" for number in range(1, 7)}
