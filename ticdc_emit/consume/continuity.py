@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.consume.invariants import Finding, Invariant, Seen, Stream, key_text
+from ticdc_emit.consume.reference_consumer import commit_of
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.hints import counted
 from ticdc_emit.protocols.avro.decoder import AvroMessage
@@ -150,7 +151,7 @@ class Continuity(Invariant):
             if seen.first and not self._reason:
                 self._row(seen, seen.event)
         elif isinstance(seen.event, DdlEvent):
-            commit = _commit(seen.event)
+            commit = commit_of(seen.event)
             text = " ".join(_COMMENT.sub(" ", seen.event.query).lower().split())
             if commit is not None and (kind := _kind(text)):
                 self._ddl[commit, text] = seen.event, _Statement(commit, kind, text)
@@ -162,7 +163,9 @@ class Continuity(Invariant):
         table = self._tables.get((row.schema, row.table))
         if table is None:
             table = self._tables[row.schema, row.table] = _Table()
-        commit, key = row.commit_ts if row.commit_ts is not None else _commit(row), seen.key
+        commit, key = row.commit_ts, seen.key
+        if commit is None and row.commit_ms is not None:
+            commit = row.commit_ms << LOGICAL_BITS
         table.keys.add(seen.names)
         if key is None:
             return
@@ -374,12 +377,6 @@ class _Check:
         hard = [each.commit for each in self.between(since, until) if each.kind != "soft"]
         births = [commit for commit in self.births if since <= commit and commit + self.fuzz < until]
         return bool(births) and (not hard or hard[-1] == births[-1])
-
-
-def _commit(event: RowEvent | DdlEvent) -> int | None:
-    if event.commit_ts is not None or event.commit_ms is None:
-        return event.commit_ts
-    return event.commit_ms << LOGICAL_BITS
 
 
 def _article(op: str) -> str:

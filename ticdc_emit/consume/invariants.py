@@ -5,7 +5,6 @@ line of ``verify.INVARIANTS``; :class:`Stream` is what is known of the topics at
 from __future__ import annotations
 
 from abc import ABC
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -146,19 +145,17 @@ class Invariant(ABC):
 @dataclass
 class Stream:
     """What is known about the topics. ``firsts``, ``lasts``: the first and last offset seen in each partition;
-    ``counts``: how many messages each has; ``gaps``: the offsets before and after messages that are missing.
+    ``gaps``: the offsets before and after messages that are missing.
     """
 
     partitions: dict[str, int] = field(default_factory=dict)
     firsts: dict[Target, int] = field(default_factory=dict)
     lasts: dict[Target, int] = field(default_factory=dict)
-    counts: Counter[Target] = field(default_factory=Counter)
     gaps: list[tuple[Target, int, int]] = field(default_factory=list)
 
     def take(self, target: Target, offset: int) -> bool:
         """Note the offset of the next message of a partition; return whether it is the first one."""
         last = self.lasts.get(target)
-        self.counts[target] += 1
         if last is None:
             self.firsts[target] = self.lasts[target] = offset
             return True

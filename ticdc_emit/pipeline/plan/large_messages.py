@@ -254,10 +254,7 @@ def _key_and_value(key: bytes | None, value: bytes) -> bytes:
 
 
 def compressor(name: str) -> Callable[[bytes], bytes]:
-    """Return what compresses one message: ``snappy`` in the raw block format, ``lz4`` in frames with a checksum.
-
-    Raises :class:`MissingDependencyError`.
-    """
+    """Return what compresses one message: ``snappy`` in the raw block format, ``lz4`` in frames with a checksum."""
     if name == "none":
         return bytes
     with importing(f"the compression {name} needs cramjam", extra="compression"):
