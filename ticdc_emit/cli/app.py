@@ -41,6 +41,7 @@ from ticdc_emit.cli.options import (
     protocol_option,
     registry_option,
     release_option,
+    report_option,
     run_option,
     sink_uri_option,
     sql_file,
@@ -164,6 +165,7 @@ class Generate(TrafficOptions, ShownOptions, SparkOptions, OutputOptions):
         "Keep generating until Ctrl-C instead of stopping after --rows (needs --live).", False, "--endless", panel=TIME
     )
     on_spark: bool = on_spark_option()
+    report: Path | None = report_option()
 
     @property
     def most_rows(self) -> int | None:
@@ -307,6 +309,7 @@ class Replay(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
     slice: str | None = option("Event time of one batch: 10m, 1h. Default: 2 s at --speed, or all.", None, panel=TIME)
     state_uri: str | None = run_option("state_uri", panel=TIME)
     watermark_interval: float | None = run_option("watermark_interval", "SECONDS", panel=TIME)
+    report: Path | None = report_option()
 
     def run(self) -> int:
         if self.time_unit not in ("tso", "s", "ms", "us"):
@@ -530,6 +533,7 @@ class Check(FeedOptions, OutputOptions):
     junit: Path | None = option(
         "Write the verdict as JUnit's XML.", None, panel=OUTPUT, metavar="FILE", dir_okay=False, callback=new_file
     )
+    report: Path | None = report_option()
 
     def run(self) -> int:
         if self.sink_uri is not None and self.protocol is not None:
@@ -589,6 +593,7 @@ class Verify(TopicOptions, OutputOptions):
     show: int = option("How many findings of each invariant to print.", 20, panel=_MESSAGES, min=1)
     allow_empty: bool = option("Exit 0 even if there are no messages.", False, panel=_MESSAGES)
     empty_source: bool = option("The tables had no rows before the first message.", False, panel=_MESSAGES)
+    report: Path | None = report_option()
 
     def run(self) -> int:
         return self.work(module="topics", function="verify")

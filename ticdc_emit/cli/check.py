@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console, say, step
+from ticdc_emit.cli.report_page import write_checked
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.config.document import read_document
@@ -66,6 +67,7 @@ def run(options: Check) -> int:
     with ExitStack() as stack:
         run = _run(setting, _consumer(options, stack), options)
         verdict = run.all(behaviours, options.examples, options.seconds)
+    write_checked(options.report, verdict)
     if options.junit is not None:
         options.junit.write_text(verdict.to_junit(), encoding="utf-8")
     if options.as_json:

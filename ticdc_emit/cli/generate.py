@@ -11,9 +11,11 @@ from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
 from ticdc_emit.cli.messages import changefeed_at, message_dict, pick_story, print_messages, sparse_interval, target_at
 from ticdc_emit.cli.options import NOW, moment
+from ticdc_emit.cli.report_page import write_sent
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, runs_here, spark_for
 from ticdc_emit.cli.signals import stopped_by_interrupt
+from ticdc_emit.cli.topics import source_of
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
@@ -80,6 +82,7 @@ def run(options: Generate) -> int:
             with step(doing, quiet=as_json):
                 traffic = traffic_on_spark(session, text, started(settings, options))
                 report = _emitter(traffic, settings, feed, sink).write(traffic.changes)
+        write_sent(options, feed, report, source_of)
         read = Tail(feed).lines
         story = [] if kafka is None else pick_story(kafka.read(feed.kafka.topic, newest=_READ_BACK), read)
         if as_json:

@@ -229,6 +229,12 @@ def new_file(param: typer.CallbackParam, value: Path | None) -> Path | None:
     return value
 
 
+def report_option() -> Any:
+    """Return the field of ``--report``, the page of a command that reads or sends messages."""
+    text = "Write an HTML page: totals, and a sample of the messages, partition by partition."
+    return option(text, None, panel=OUTPUT, metavar="FILE.html", dir_okay=False, callback=new_file)
+
+
 def _sink_uri(param: typer.CallbackParam, value: str | None) -> str | None:
     """Of ``stdout://`` and ``-``, results make way for the messages."""
     text = from_file(param, value)

@@ -20,10 +20,12 @@ from ticdc_emit.cli.console import print_json, print_summary, result_console, re
 from ticdc_emit.cli.emit import batches_here
 from ticdc_emit.cli.input_files import FORMATS, InputFiles, check_readable, columns_of, find_files
 from ticdc_emit.cli.options import NOW, moment, pairs
+from ticdc_emit.cli.report_page import write_sent
 from ticdc_emit.cli.schema import key_names
 from ticdc_emit.cli.schema_files import schema_of_file, text_of_file
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, spark_for
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
+from ticdc_emit.cli.topics import source_of
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
@@ -150,6 +152,7 @@ def run(options: Replay) -> int:
         )
     if report.finished and not report.first_slice:
         warn_of_nothing(report.total)
+    write_sent(options, changefeed, report.total, source_of)
     print_report(report, options)
     return 0 if report.finished else stop.exit_code()
 
@@ -212,6 +215,7 @@ def _send_here(
     if not options.as_json:
         say(str(SliceReport(0, 1, None, batch, None)))
     warn_of_nothing(report.total)
+    write_sent(options, changefeed, report.total, source_of)
     print_report(report, options)
     return 0
 

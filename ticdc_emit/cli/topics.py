@@ -400,23 +400,26 @@ _KINDS = {
 
 def verify(options: Verify) -> int:
     """Read all messages that exist now and print the problems; return 1 if there are any."""
+    from ticdc_emit.cli.report_page import Totals, write_verified
     from ticdc_emit.consume.verify import Verifier
 
     source = open_source(options)
     store = source.claims() if options.claims else None
-    checkpoint, newer = source.checkpoint(), 0
+    checkpoint, newer, totals = source.checkpoint(), 0, Totals()
 
     def watch(message: Message, seen: Seen | None) -> None:
         nonlocal newer
+        totals.see(message, seen)
         if checkpoint is not None and seen is not None and seen.row is not None:
             newer += (seen.row.commit_ts or 0) > checkpoint
 
     claimed = None if store is None else store.get
+    watched = options.report is not None or checkpoint is not None
     verifier = Verifier(
         source.config,
         claims=claimed,
         most=options.show,
-        watch=None if checkpoint is None else watch,
+        watch=watch if watched else None,
         empty_source=options.empty_source,
     )
     with step("reading", quiet=options.as_json):
@@ -424,6 +427,7 @@ def verify(options: Verify) -> int:
         verifier.add(source.findings())
     findings = verifier.finish(source.used_partitions())
     summary = _summary(verifier, source.looked_at())
+    write_verified(options.report, source.config, source.messages(), verifier, findings, totals, summary)
     if options.as_json:
         of_storage = {
             "checkpoint": checkpoint,

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import importing
 from ticdc_emit.hints import counted
-from ticdc_emit.pipeline.report import RunReport, RunTotal, left_out, report_table, shown_lag, shown_watermark
+from ticdc_emit.pipeline.report import RunReport, RunTotal, left_out, shown_lag, shown_watermark
 from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
-
-__all__ = ["ChangefeedMetrics", "log_report", "report_line", "report_table"]
 
 
 logger = logging.getLogger("ticdc_emit.pipeline")

@@ -1,0 +1,15 @@
+"""How a changefeed shows its progress (``reports``), and the HTML page of messages (``page``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ticdc_emit.exports import lazy
+
+if TYPE_CHECKING:  # it imports the pipeline, which readers do without, and they show pages
+    from ticdc_emit.observe.reports import ChangefeedMetrics, log_report, report_line
+    from ticdc_emit.pipeline.report import report_table
+
+__all__ = ["ChangefeedMetrics", "log_report", "report_line", "report_table"]
+
+__getattr__, __dir__ = lazy(__name__)
