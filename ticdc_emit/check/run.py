@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from ticdc_emit.check.behaviours import Behaviour, chosen
+from ticdc_emit.check.consumers import ConsumerFailure
 from ticdc_emit.check.diagnosis import Diagnosis, diagnose
 from ticdc_emit.check.examples import Example, Setting, feed_of_examples
 from ticdc_emit.config.secrets import printable
@@ -66,7 +67,8 @@ class Failure:
         """Return the history as SQL, as far as SQL can say it."""
         history = self.example.arrival.history
         try:
-            text = f"{history.schema.strip().rstrip(';')};\n{history.to_sql()}"
+            schema = history.schema.strip().rstrip(";")
+            text = f"{schema};\n" * bool(schema) + history.to_sql()
         except HistoryError:
             text = repr(history)
         return "\n".join(map(printable, text.split("\n")))
@@ -239,7 +241,8 @@ class Run:
         except ConfigError:  # of the command, not of the consumer
             raise
         except Exception as fault:
-            return None if must_refuse else Failure(example, f"the consumer failed: {type(fault).__name__}: {fault}")
+            kind = "" if isinstance(fault, ConsumerFailure) else f"{type(fault).__name__}: "
+            return None if must_refuse else Failure(example, f"the consumer failed: {kind}{fault}")
         if must_refuse:
             told = f"the consumer took a message that it must refuse ({example.refusal})"
             return Failure(example, told, tables=tables)

@@ -1,6 +1,7 @@
 """``--report FILE.html``: true totals of what ``verify`` read, or ``generate`` and ``replay`` sent, and a sample of it.
 
-The sample is read from the sink once more: what is around the findings and first, or of what was sent the newest.
+The sample is read from the sink once more: what is around the findings, without any the first messages, or of what was
+sent the newest.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def write_verified(
         for topic, partition, offset in list(marks)[:_MOST_FINDINGS]
         for number in (range(offset - _BEFORE, offset + _AFTER) if offset is not None else ())
     }
-    most, seen, sample = _share(totals.ends), Counter[Target](), list[Message]()
+    most, seen, sample = 0 if near else _share(totals.ends), Counter[Target](), list[Message]()
     for message in messages:
         seen[message[:2]] += 1
         if message[:3] in near or (seen[message[:2]] <= most and message.offset <= totals.ends.get(message[:2], -1)):

@@ -115,7 +115,7 @@ class _Parts:
             "hidden": "" if shown else "hidden",
             "sample": f"A sample of {shown:,} of {total:,} messages{around}" if shown < total else "All messages",
             "names": "".join(f"<li><bdi>{self._text(lane)}</bdi>" for lane in self._lanes),
-            "width": _COLUMN * shown + 12,
+            "width": max(_COLUMN * shown + 12, _LETTER * _CALLOUT * bool(around)),
             "height": _TOP + _LANE * len(self._lanes) + 6,
             "drawing": "".join(self._drawing()),
             "list": "".join(self._list()),
@@ -147,6 +147,7 @@ class _Parts:
                 style, sign = ("x", "≠ ") if (row, column) in table.marked else _STATES.get(str(cell), ("p", ""))
                 parts.append(f"<td class={style}>{sign}{self._text(cell)}")
         box = f'<div class=box tabindex=0 role=group aria-label="{title}"><table>{"".join(parts)}</table></div>'
+        box = box if table.rows else "<p class=dim>No rows."
         rest = _more(table.rows, self._rows, "row") + _more(table.head, self._columns, "column")
         return f"<div><h2>{title}</h2>{box}{rest}</div>"
 

@@ -53,8 +53,8 @@ def shown_tables(tables: Tables, version: Callable[[str, str], TableInfo], proto
         info = version(*name)
         shows = {column.name: show for column in info.row_columns if (show := as_shown(column, spec)) is not None}
         shown[name] = {}
-        for row in rows.values():
-            changed: Row = {column: show(text) for column, show in shows.items() if (text := row[column]) is not None}
+        for row in rows.values():  # which may lack columns, if they are of messages that end too early
+            changed: Row = {each: show(text) for each, show in shows.items() if (text := row.get(each)) is not None}
             add_row(shown[name], info, row | changed)
     return shown
 

@@ -212,7 +212,7 @@ def test_a_program_that_does_not_answer_fails(
 ) -> None:
     given = ("--only", "null-text", "--shrink", "0", "--json", "--command", consumer(broken), *options)
     (outcome,) = cli("check", *given, code=1).json["outcomes"]
-    assert outcome["failure"]["error"] == f"the consumer failed: ConsumerFailure: {error}"
+    assert outcome["failure"]["error"] == f"the consumer failed: {error}"
 
 
 def test_what_a_consumer_says_acts_on_nothing(cli: Cli, tmp_path: Path) -> None:
