@@ -32,17 +32,19 @@ _IsWrong: TypeAlias = Callable[[Sequence[Message]], bool]
 class Diagnosis:
     """``guilty``: the message after which the tables are wrong for good, ``None`` if they never are right. ``number``:
     its place in the order of arrival, from 1. ``special``: what it is, and what is unusual about it. ``beliefs``: what
-    consumers with these tables do, at most three, the most special first.
+    consumers with these tables do, or with ``is_error`` those that fail, too; at most three, the most special first.
     """
 
     guilty: Message | None = None
     number: int = 0
     special: tuple[str, ...] = ()
     beliefs: tuple[str, ...] = ()
+    is_error: bool = False
 
     def lines(self) -> list[str]:
         """Return the diagnosis as sentences."""
-        lines = [f"your tables are those of a consumer that {belief}" for belief in self.beliefs]
+        like = "it fails as a consumer does" if self.is_error else "your tables are those of a consumer"
+        lines = [f"{like} that {belief}" for belief in self.beliefs]
         if self.guilty is None:
             return lines
         place = f"{self.guilty.topic}, partition {self.guilty.partition}, offset {self.guilty.offset}"
@@ -66,10 +68,13 @@ def diagnose(
     consumer's at the end, ``None`` without; ENUM, SET and binary values are as messages show them unless ``canonical``.
     Raises :class:`~ticdc_emit.errors.ConfigError` if ``tables`` is not a mapping of tables.
     """
-    beliefs = () if tables is None else _beliefs(arrival, rows_by_table(tables), canonical)
+    if tables is not None:
+        beliefs = _beliefs(arrival, rows_by_table(tables), canonical)
+    else:
+        beliefs = (Naive.belief,) if NaiveTables(arrival).of(Naive) is None else ()
     number = _first_wrong(arrival.messages, is_wrong)
     guilty, special = (arrival.messages[number - 1], _special(arrival, number)) if number else (None, ())
-    return Diagnosis(guilty, number, special, beliefs)
+    return Diagnosis(guilty, number, special, beliefs, tables is None)
 
 
 def _first_wrong(messages: Sequence[Message], is_wrong: _IsWrong) -> int:

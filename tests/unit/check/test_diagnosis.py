@@ -200,7 +200,12 @@ def test_labels_are_compared_as_messages_show_them() -> None:
 def test_nothing_is_told_of_right_tables_and_of_none() -> None:
     arrival = delivered(ROWS)
     assert diagnose(arrival, bool, NaiveTables(arrival).of(RIGHT)).beliefs == ()
-    assert diagnose(arrival, lambda _: True, None) == Diagnosis()
+    assert diagnose(arrival, lambda _: True, None) == Diagnosis(is_error=True)
+
+
+def test_a_consumer_that_fails_is_told_of_one_that_does() -> None:
+    told = diagnose(scenario("reordered-ddl", protocol="canal-json", seed=1), bool, None).lines()
+    assert told[-1].startswith("it fails as a consumer does that applies a statement at once")
 
 
 def test_a_long_example_runs_few_times() -> None:
