@@ -176,7 +176,8 @@ def test_help(command: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         assert re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE) == PANELS[command]
         *_, output = shown.split("╭─ Output ─")
         names = re.findall(r"--[a-z]+", output.partition("╰")[0])
-        assert names == ["--json", "--strict", "--lenient", "--help"]
+        assert [name for name in names if name != "--report"] == ["--json", "--strict", "--lenient", "--help"]
+        assert ("--report" in names) == (command != "emit")
 
 
 def completed(words: str) -> list[str]:
