@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_final_tables_are_those_of_the_folded_changes(spark: Any) -> None:
-    traffic = generate(spark, "bank", rows=1500, rate=1000, ddl_rate=13)
+    traffic = generate(spark, "bank", rows=1500, rate=1000, model="load.ddl_rate=13")
     catalog = catalog_from_sql(traffic.schema)
     for stamp, statement in traffic.ddl:
         catalog.apply(statement, commit_ts=stamp)
@@ -60,7 +60,7 @@ def test_code_of_many_columns_is_compiled(spark: Any, more: str) -> None:
     """With the switch, code that the JVM refuses is an error instead of a stack trace and a slower plan."""
     spark.conf.set("spark.sql.codegen.fallback", "false")
     try:
-        traffic = generate(spark, sample_schema("all_types") + more, rows=300, rate=100, ddl_rate=5)
+        traffic = generate(spark, sample_schema("all_types") + more, rows=300, rate=100, model="load.ddl_rate=5")
         assert len(traffic.mixed().collect()) == 300
         assert all(frame.count() for frame in traffic.tables().values())
     finally:

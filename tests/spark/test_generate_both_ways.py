@@ -32,13 +32,13 @@ COLUMNS = {
     "rare": {"range": [1, 1_000_000], "distribution": "zipf"},
     "ref": {"pattern": "##-??^"},
 }
+MODEL: Any = {"columns": COLUMNS, "load": {"ddl_rate": 20.0, "transaction_size": 2}, "trouble": {"shared_commits": 0.5}}
 PROTOCOLS = ("canal-json&enable-tidb-extension=true", "avro")
 RULES = [{"matcher": ["*.*"], "topic": "{schema}_{table}", "partition": "index-value"}]
 
 
 def test_both_ways_give_the_same_messages(spark: Any) -> None:
-    settings: dict[str, Any] = {"rows": 600, "ddl_rate": 20.0, "seed": 3, "transaction_size": 2, "columns": COLUMNS}
-    settings |= {"shared_commits": 0.5}
+    settings: dict[str, Any] = {"rows": 600, "seed": 3, "model": MODEL}
     on_spark, here = generate(spark, SQL, **settings), generate_arrow(SQL, **settings)
     assert here.ddl == on_spark.ddl
     frames = {table: frame.cache() for table, frame in on_spark.changes.items()}
@@ -62,7 +62,8 @@ def test_both_ways_give_the_same_messages(spark: Any) -> None:
 
 def test_noise_is_the_same_for_any_number_of_spark_partitions(spark: Any) -> None:
     sent = []
-    settings: dict[str, Any] = {"rows": 600, "seed": 3, "shared_commits": 0.5, "redelivery": 0.2, "lag": 0.2}
+    trouble = {"shared_commits": 0.5, "redelivery": 0.2, "lag": 0.2}
+    settings: dict[str, Any] = {"rows": 600, "seed": 3, "model": {"trouble": trouble}}
     made = [generate(spark, SQL, partitions=count, **settings) for count in (1, 3)]
     for number, traffic in enumerate([*made, generate_arrow(SQL, **settings)]):
         store = f"noise-{number}"

@@ -141,7 +141,7 @@ class Emit(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
 @command(
     app,
     "ticdc-emit generate --schema bank",
-    "ticdc-emit generate --schema tables.sql --rows 1000000 --ddl-rate 0.01 --sink-uri "
+    "ticdc-emit generate --schema tables.sql --rows 1000000 --model model.toml --sink-uri "
     "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
     "ticdc-emit generate --schema shop --rate 1000 --live --endless --sink-uri "
     "'kafka://127.0.0.1:9092/t?protocol=simple'",

@@ -24,7 +24,7 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.report import RunReport, RunTotal
 from ticdc_emit.traffic.generate import ArrowTraffic, Traffic
-from ticdc_emit.traffic.generate.changes import check_columns
+from ticdc_emit.traffic.generate.changes import check_model
 from ticdc_emit.traffic.generate.live import LiveTraffic, send_live
 from ticdc_emit.traffic.generate.results import traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
@@ -52,7 +52,7 @@ def run(options: Generate) -> int:
         if not options.live:
             raise ConfigError("--endless needs a stream", remedy="Add --live", option="endless")
         signals.endless()
-    check_columns(text, settings.columns, settings.tables)
+    check_model(text, settings.model, settings.tables)
     started(settings, options)  # a text that is not a time is refused before Spark starts
     amount = "changes without end" if rows is None else counted(rows, "change")
     with ExitStack() as stack:
@@ -111,10 +111,10 @@ def started(settings: Settings, options: Generate) -> Settings:
 def _emitter(
     traffic: ArrowTraffic | Traffic, settings: Settings, feed: ChangefeedConfig, sink: Sink | None
 ) -> TicdcSink:
-    rows, rate = settings.rows or 0, settings.changes_per_second
-    if settings.ddl_rate and not traffic.ddl:
+    rows, rate, ddl_rate = settings.rows or 0, settings.changes_per_second, settings.model.load.ddl_rate
+    if ddl_rate and not traffic.ddl:
         say(
-            f"no schema change: --ddl-rate {settings.ddl_rate:g} is less than one in the {rows / rate:g} s of "
+            f"no schema change: ddl_rate = {ddl_rate:g} is less than one in the {rows / rate:g} s of "
             f"commit time that {counted(rows, 'change')} take at {rate:g} a second"
         )
     # other protocols have no watermarks between the rows

@@ -398,30 +398,24 @@ class TrafficOptions(FeedOptions):
     rate: float | None = option(
         "Changes per second of commit time. Default: 1,000, of serve 100.", None, panel=TIME, min=0.001
     )
-    ddl_rate: float = option("Schema changes per second of commit time.", 0.0, panel=TRAFFIC, min=0)
     seed: int = option("The same seed makes the same traffic.", 0, panel=TRAFFIC)
     tables: Sequence[str] = option(
         "schema.name; generate only this table. Repeat it for more.", (), "--table", panel=TRAFFIC
     )
-    transaction_size: float = option("Average number of changes per transaction.", 1.0, panel=TRAFFIC, min=1)
-    shared_commits: float = option(
-        "Share of transactions that have the commit_ts of another one.", 0.0, panel=TRAFFIC, min=0, max=1
+    model: str | None = option(
+        "How tables, columns, load and trouble are: a file, or TOML such as load.ddl_rate=0.1.",
+        None,
+        panel=TRAFFIC,
+        metavar="FILE.toml|TOML",
     )
-    updates: float = option("Average number of updates of a row.", 3.0, panel=TRAFFIC, min=0)
-    deletes: float = option("Share of rows that are deleted in the end.", 0.5, panel=TRAFFIC, min=0, max=1)
-    skew: float = option("Zipf exponent of updates over rows; 0: all rows alike.", 1.0, panel=TRAFFIC, min=0)
-    columns: Path | None = option(
-        "Ranges, labels and weights of columns.", None, panel=TRAFFIC, metavar="FILE.toml", exists=True, dir_okay=False
-    )
-    redelivery: float = option("Share of messages that come again.", 0.0, panel=DELIVERY, min=0, max=1)
-    lag: float = option("Share of changes that later ones of other tables overtake.", 0.0, panel=DELIVERY, min=0, max=1)
 
     def settings(self, **more: Any) -> Any:
-        """Return the traffic's ``Settings``. Raises :class:`~ticdc_emit.errors.SchemaError`."""
+        """Return the traffic's ``Settings``. Raises ``SchemaError``, and ``ConfigError`` for a wrong model."""
+        from ticdc_emit.traffic.generate.model import read_model
         from ticdc_emit.traffic.generate.settings import Settings
 
-        given = {each.name: getattr(self, each.name) for each in fields(Settings) if each.name not in ("rows", "start")}
-        return Settings(**{"rows": None, **given, "tables": tuple(self.tables), **more})
+        given = {"rows": None, "seed": self.seed, "rate": self.rate, "time_zone": self.time_zone}
+        return Settings(**{**given, "tables": tuple(self.tables), "model": read_model(self.model), **more})
 
 
 @dataclass(frozen=True, kw_only=True)

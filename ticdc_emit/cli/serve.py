@@ -70,16 +70,17 @@ def run(kafka: ServedKafka, options: Serve) -> int:
 
     server, as_json, control, token = kafka.server, options.as_json, options.control, _token(options)
     settings = options.settings(rate=options.rate or _DEFAULT_RATE)
+    trouble = settings.model.trouble
     feed_at = _Feed(options)
     feed = feed_at("127.0.0.1:9092", "http://127.0.0.1:8081")  # what is wrong with it is refused before anything starts
     live, text = None, None
     if options.schema is not None:
         text = sample_or_file(options.schema, options.schema_dialect)
-        if control is not None and (settings.redelivery or settings.lag):
+        if control is not None and (trouble.redelivery or trouble.lag):
             raise ConfigError(
                 "with the control API, no message comes again or late by itself",
-                remedy="Leave --redelivery and --lag out; tests ask for POST /redeliver and POST /hold",
-                option="redelivery" if settings.redelivery else "lag",
+                remedy="Leave redelivery and lag out of the model; tests ask for POST /redeliver and POST /hold",
+                option="redelivery" if trouble.redelivery else "lag",
             )
         from ticdc_emit.traffic.generate.live import LiveTraffic
 

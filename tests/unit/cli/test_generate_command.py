@@ -22,7 +22,7 @@ from ticdc_emit.tso import compose, physical_ms
 
 
 def test_live_traffic_into_the_embedded_kafka() -> None:
-    settings = ("--rows", "250", "--rate", "200", "--ddl-rate", "2", "--table", "sbtest.sbtest1")
+    settings = ("--rows", "250", "--rate", "200", "--model", "load.ddl_rate=2", "--table", "sbtest.sbtest1")
     done = command("generate", "--schema", "sysbench", *settings, "--live", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
@@ -44,7 +44,7 @@ def test_the_demo_shows_the_life_of_an_order(where: list[str], cli: Cli) -> None
 
 
 def test_bad_days_are_sent_and_legal(tmp_path: Path, cli: Cli) -> None:
-    rates = ("--shared-commits", "0.5", "--redelivery", "0.3", "--lag", "0.2")
+    rates = ("--model", "trouble={shared_commits=0.5, redelivery=0.3, lag=0.2}")
     place = f"jsonl://{tmp_path}/bank?protocol=simple&partition-num=2"
     summary = cli("generate", "--schema", "bank", "--rows", "400", *rates, "--sink-uri", place, "--json").json
     assert summary["rows"] == 400
@@ -65,8 +65,8 @@ def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> 
         uri,
         "--rate",
         "50",
-        "--ddl-rate",
-        "2",
+        "--model",
+        "load.ddl_rate=2",
     ]
     began = time.time()
     running = subprocess.Popen([*program, "--live", "--endless", "--json"], stdout=subprocess.PIPE, text=True)
@@ -92,7 +92,7 @@ def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> 
 
 
 def wanted(**given: Any) -> tuple[Settings, Generate]:
-    options = Generate(schema="t", ddl_rate=0.01, **given)
+    options = Generate(schema="t", model="load.ddl_rate=0.01", **given)
     return options.settings(rows=20_000), options
 
 
@@ -118,11 +118,11 @@ def test_a_rate_that_makes_no_schema_change_is_told(
     assert generate._emitter(traffic, settings, feed, None) == "emitter"  # type: ignore[comparison-overlap]
     shown = capsys.readouterr().err
     assert shown.count("\n") == lines
-    assert not lines or "--ddl-rate 0.01 is less than one in the 20 s of commit time" in shown
+    assert not lines or "ddl_rate = 0.01 is less than one in the 20 s of commit time" in shown
 
 
 def test_live_traffic_keeps_every_invariant(tmp_path: Path) -> None:
-    settings = ("--ddl-rate", "4", "--transaction-size", "3", "--shared-commits", "0.3", "--redelivery", "0.2")
+    settings = ("--model", "load={ddl_rate=4, transaction_size=3}\ntrouble={shared_commits=0.3, redelivery=0.2}")
     uri = f"jsonl://{tmp_path}/bank?protocol=simple&partition-num=2"
     live = ("--live", "--rows", "300", "--rate", "300")
     assert exit_code("generate", "--schema", "bank", *live, *settings, "--sink-uri", uri) == 0

@@ -26,7 +26,7 @@ FILES = {
     "log.csv": "op,id,total,paid,at,lsn\nI,1,10.00,,2026-01-05 06:00:00,1\n",
     "valid.csv": "id,total,valid_from,valid_to,gone",
     "t.json": '{"id": 1}\n',
-    "columns.toml": "[bank.accounts.currency]\nlabels = ['EURO']",
+    "model.toml": "[columns.bank.accounts.currency]\nlabels = ['EURO']",
     "token": "short\n",
     "empty.txt": "\nx",
 }

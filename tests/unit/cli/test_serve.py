@@ -283,8 +283,16 @@ def _read(bootstrap: str, topics: list[str], count: int) -> list[dict[str, Any]]
 def test_traffic_is_there_once_it_says_so(tmp_path: Path) -> None:
     changefeed, ready = tmp_path / "changefeed.toml", tmp_path / "ready.json"
     changefeed.write_text('[sink]\nprotocol = "canal-json"\n[[sink.dispatchers]]\nmatcher = ["*.*"]\ntopic = "all"\n')
-    options = ["--config", str(changefeed), "--ddl-rate", "4", "--time-zone", "Asia/Tokyo", "--enable-tidb-extension"]
-    options += ["--table", "bank.customers", "--transaction-size", "3", "--ready-file", str(ready)]
+    options = [
+        "--config",
+        str(changefeed),
+        "--model",
+        "load={ddl_rate=4, transaction_size=3}",
+        "--time-zone",
+        "Asia/Tokyo",
+        "--enable-tidb-extension",
+    ]
+    options += ["--table", "bank.customers", "--ready-file", str(ready)]
     with serving_json("--schema", "bank", *options) as (process, served):
         assert served["event"] == "serving"
         assert served["time_zone"] == "Asia/Tokyo"

@@ -33,6 +33,7 @@ from ticdc_emit.errors import (
     StatementError,
 )
 from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.traffic.generate.model import read_model
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.scenarios.library import RecordingRegistry
 from ticdc_emit.tso import compose
@@ -505,7 +506,7 @@ def test_generated_changes_fit_what_sql_has_done_to_their_rows(serve: Callable[.
 
 
 def test_generated_ddl_goes_on_after_a_pause_and_a_reset(serve: Callable[..., Server]) -> None:
-    server = serve(traffic=Settings(rows=None, rate=100.0, seed=4, ddl_rate=20.0))
+    server = serve(traffic=Settings(rows=None, rate=100.0, seed=4, model=read_model("load.ddl_rate=20")))
     emulator = server.emulator
     emulator.stop()
     for _ in range(2):

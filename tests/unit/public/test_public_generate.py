@@ -112,7 +112,7 @@ def test_a_default_partition_takes_every_value() -> None:
 
 def test_the_users_labels_come_before_those_of_the_partitions() -> None:
     sql = "create table t (id int, a int, primary key (id, a)) partition by list (a) (partition p values in (1, 2, 3))"
-    assert _values(sql, "a", columns={"t.a": {"labels": [2]}}) == {2}
+    assert _values(sql, "a", model="columns.t.a.labels=[2]") == {2}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_all_refusals_come_at_once() -> None:
     """
     columns = {"d.id": {"range": [1, 5]}, "d.v": {"patern": "#"}, "d.w": {"nulls": 0.5}}
     with pytest.raises(SchemaError) as refused:
-        generate_arrow(sql, rows=200_000, columns=columns)
+        generate_arrow(sql, rows=200_000, model={"columns": columns})
     head, *lines = str(refused.value).split("\n")
     assert head == "7 parts of the schema cannot be generated:"
     for text in ("test.a", "refers to test.gone", "test.c", "is in a key, which", "option='patern'", "'d.w'", "test.e"):
@@ -159,7 +159,7 @@ def test_tables_are_names(tables: Any) -> None:
 )
 def test_a_function_makes_no_values(columns: Any) -> None:
     with pytest.raises(ConfigError, match="a function cannot make values"):
-        generate_arrow(KEYLESS.read_text(), rows=3, columns=columns)
+        generate_arrow(KEYLESS.read_text(), rows=3, model={"columns": columns})
 
 
 def test_no_warning_comes_before_a_sink_is_known() -> None:

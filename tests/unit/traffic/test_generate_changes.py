@@ -19,6 +19,7 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate import generate_arrow
 from ticdc_emit.traffic.generate.changes import plan_traffic
+from ticdc_emit.traffic.generate.model import read_model
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.tables import Refusals, source_tables
 from ticdc_emit.traffic.history import History
@@ -27,7 +28,7 @@ from ticdc_emit.traffic.sample_schemas import sample_names, sample_schema
 
 def history_of(sql: str, **settings: Any) -> History:
     """Return generated traffic of several tables as a history."""
-    plan = plan_traffic(sql, Settings(**settings))
+    plan = plan_traffic(sql, Settings(**settings | {"model": read_model(settings.get("model"))}))
     rows = [row for batch in plan.changes(np.arange(settings["rows"])) for row in batch.to_pylist()]
     for row in rows:
         row |= {which: None if row[which] is None else dict(row[which]) for which in ("before", "after")}
@@ -41,7 +42,9 @@ def of_several(name: str) -> str:
 
 @pytest.mark.parametrize("name", ["shop", "generated_columns"])
 def test_changes_obey_keys_and_foreign_keys(name: str) -> None:
-    changes = history_of(sample_schema(name), rows=6000, transaction_size=4, deletes=0.8, seed=3).rows
+    changes = history_of(
+        sample_schema(name), rows=6000, seed=3, model="load.transaction_size=4\ntables.'*'.deletes=0.8"
+    ).rows
     assert violations(source_tables(catalog_from_sql(sample_schema(name)), None, Refusals()), changes) == []
     assert {change["op"] for change in changes} == {"c", "u", "d"}
     assert len({change["commit_ts"] for change in changes}) < 4000
@@ -49,7 +52,7 @@ def test_changes_obey_keys_and_foreign_keys(name: str) -> None:
 
 @pytest.mark.parametrize("name", sample_names())
 def test_every_sample_becomes_messages(name: str) -> None:
-    history = history_of(of_several(name), rows=400, rate=100, ddl_rate=1, transaction_size=2)
+    history = history_of(of_several(name), rows=400, rate=100, model="load={ddl_rate=1, transaction_size=2}")
     config = load_changefeed("memory://x?protocol=canal-json&enable-tidb-extension=true&partition-num=2")
     consumer = ReferenceConsumer(config, history.catalog(), partitions=2)
     consumer.take_all(history.messages(config))
@@ -59,7 +62,9 @@ def test_every_sample_becomes_messages(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["sysbench", "bank"])
 def test_an_update_changes_the_row_as_it_was_with_the_columns_of_its_version(name: str) -> None:
-    history = history_of(of_several(name), rows=3000, rate=1000, ddl_rate=100, updates=10)
+    history = history_of(
+        of_several(name), rows=3000, rate=1000, model={"load": {"ddl_rate": 100}, "tables": {"*": {"updates": 10}}}
+    )
     fold, waiting, updates = Database(history.catalog(), "UTC"), list(history.ddl), Counter[str]()
     assert len(waiting) == 299
     by_table = itemgetter("commit_ts", "schema", "table")
@@ -77,7 +82,9 @@ def test_an_update_changes_the_row_as_it_was_with_the_columns_of_its_version(nam
 
 
 def test_a_typed_image_has_null_in_columns_of_other_versions() -> None:
-    plan = plan_traffic(sample_schema("sysbench"), Settings(rows=400, ddl_rate=20, tables=("sbtest.sbtest1",)))
+    plan = plan_traffic(
+        sample_schema("sysbench"), Settings(400, tables=("sbtest.sbtest1",), model=read_model("load.ddl_rate=20"))
+    )
     [added, _, renamed, *_] = [stamp for stamp, _ in plan.ddl]
     for row in plan.tables[0].typed(np.arange(400)).to_pylist():
         image = row["after"] or row["before"]
@@ -93,7 +100,8 @@ def test_texts_are_in_the_time_zone_of_the_changefeed() -> None:
 
 @pytest.mark.parametrize("name", sample_names())
 def test_a_change_is_the_same_alone_and_among_others(name: str) -> None:
-    plan = plan_traffic(sample_schema(name), Settings(rows=5_000, ddl_rate=10, transaction_size=2, shared_commits=0.6))
+    model = read_model("load={ddl_rate=10, transaction_size=2}\ntrouble.shared_commits=0.6")
+    plan = plan_traffic(sample_schema(name), Settings(rows=5_000, model=model))
     numbers = np.arange(2_000)
     for table in plan.tables:
         for form in (table.typed, table.generic):
@@ -126,8 +134,8 @@ def test_fewer_rows_are_the_first_of_more_and_batches_change_nothing() -> None:
 @pytest.mark.parametrize("shared", [0, 0.6])
 @pytest.mark.parametrize("rows", [1, 700, 2_500])
 def test_final_rows_are_the_last_images_of_rows_that_live(rows: int, shared: float) -> None:
-    settings = Settings(rows=rows, seed=2, deletes=0.8, transaction_size=3, shared_commits=shared)
-    plan = plan_traffic(sample_schema("bank"), settings)
+    model = read_model(f"tables.accounts.deletes=0.8\nload.transaction_size=3\ntrouble.shared_commits={shared}")
+    plan = plan_traffic(sample_schema("bank"), Settings(rows=rows, seed=2, model=model))
     for table in plan.tables:
         numbers = np.arange(plan.cycle.count(table.number, rows))
         live = {}
@@ -168,12 +176,12 @@ def test_what_does_not_fit_in_a_generated_column_is_refused() -> None:
     sql = "create table t (id int primary key, a int not null, c tinyint as (a + 1) stored)"
     with pytest.raises(SchemaError, match=r"cannot be computed: .*column='c'"):
         list(*generate_arrow(sql, rows=2_000).changes.values())
-    columns = {"a": {"range": [-100, 100]}}
-    assert list(*generate_arrow(sql, rows=2_000, columns=columns).changes.values())
+    model: Any = {"columns": {"a": {"range": [-100, 100]}}}
+    assert list(*generate_arrow(sql, rows=2_000, model=model).changes.values())
     sql = "create table t (id int primary key, a int not null, b int not null, c int as (a + b) stored)"
-    columns = {name: {"range": [1 << 30, (1 << 31) - 1]} for name in "ab"}
+    model = {"columns": {name: {"range": [1 << 30, (1 << 31) - 1]} for name in "ab"}}
     with pytest.raises(SchemaError, match=r"cannot be computed: .*column='c'"):
-        list(*generate_arrow(sql, rows=2_000, columns=columns).changes.values())
+        list(*generate_arrow(sql, rows=2_000, model=model).changes.values())
 
 
 def test_one_table_by_its_name_alone() -> None:
@@ -188,7 +196,7 @@ def test_a_foreign_key_to_nothing_is_named_with_its_columns() -> None:
 
 
 def test_transactions_of_one_commit_ts_have_a_start_ts_each() -> None:
-    traffic = generate_arrow("bank", rows=3_000, seed=4, rate=1_000_000, shared_commits=0.78)
+    traffic = generate_arrow("bank", rows=3_000, seed=4, rate=1_000_000, model="trouble.shared_commits=0.78")
     starts: dict[int, int] = {}
     rows = set()
     for table, changes in traffic.changes.items():

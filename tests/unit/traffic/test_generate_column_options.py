@@ -15,6 +15,7 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.column_options import ColumnOptions, options_by_column, pattern_parts
+from ticdc_emit.traffic.generate.model import read_model
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.tables import Refusals, source_tables
 
@@ -31,7 +32,8 @@ create table shop.users (id int primary key, status varchar(10));
 def options_of(columns: Any) -> dict[str, ColumnOptions]:
     refusals = Refusals()
     tables = source_tables(catalog_from_sql(SQL), None, refusals)
-    checked = options_by_column(columns, tables, refusals)
+    model = read_model({"columns": columns} if isinstance(columns, dict) else columns)
+    checked = options_by_column(model.columns, tables, refusals)
     refusals.raise_all()
     return {f"{table[1]}.{column}": each for (table, column), each in checked.items()}
 
@@ -43,23 +45,23 @@ def rows_of(plan: TrafficPlan, count: int = 400) -> list[dict[str, Any]]:
 
 
 def planned(columns: Any, sql: str = SQL) -> TrafficPlan:
-    return plan_traffic(sql, Settings(rows=1000, columns=columns))
+    return plan_traffic(sql, Settings(rows=1000, model=read_model({"columns": columns or {}})))
 
 
 def test_a_file_says_what_a_mapping_says(tmp_path: Path) -> None:
     file = tmp_path / "columns.toml"
     file.write_text(
         """
-        [shop.orders.total]
+        [columns.shop.orders.total]
         range = [5, 99.99]
         distribution = "zipf"
         nulls = 0.25
-        [shop.orders.status]
+        [columns.shop.orders.status]
         labels = ["new", "void"]
         weights = [9, 1]
-        [shop.orders.placed]
+        [columns.shop.orders.placed]
         range = [2026-01-01T00:00:00, 2026-01-01T00:00:01Z]
-        [orders.day]
+        [columns.orders.day]
         range = [2026-01-01, 2026-01-31]
         """,
         encoding="utf-8",
@@ -81,7 +83,7 @@ def test_a_file_says_what_a_mapping_says(tmp_path: Path) -> None:
     ("column", "options", "why"),
     [
         ("orders.totl", {"range": [1, 2]}, r"no column 'orders.totl' .*Did you mean shop.orders.total"),
-        ("status", {"nulls": 0}, r"2 tables have the column 'status'.* shop.orders.status, shop.users.status"),
+        ("status", {"nulls": 0}, r"2 columns have the name 'status'.* shop.orders.status, shop.users.status"),
         ("total", {"rnge": [1, 2]}, r"rnge: is not an option \[table='shop.orders'.* Did you mean range"),
         ("total", {"range": [9, 1]}, r"range: 9 is above 1 \[table='shop.orders', column='total', option='range'\]"),
         ("total", {"range": [0, 1_000_000]}, r"range: \[0, 1000000\] is outside the column's type"),
@@ -116,9 +118,9 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("[a", encoding="utf-8")
     with pytest.raises(ConfigError, match="is not TOML"):
         options_of(tmp_path / "bad.toml")
-    with pytest.raises(ConfigError, match="cannot read the file of columns"):
+    with pytest.raises(ConfigError, match="cannot read the model"):
         options_of(str(tmp_path / "no.toml"))
-    with pytest.raises(ConfigError, match=r"'range' is not in the table of a column.*\[schema.table.column\]"):
+    with pytest.raises(ConfigError, match=r"'range' is not in the table of a column.*\[columns.schema.table"):
         options_of({"range": [1, 2]})
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ticdc_emit.traffic.generate.cycle import HOT_SPAN, Lifetimes, Shape, lay_out
+from ticdc_emit.traffic.generate.cycle import HOT_SPAN, Shape, lay_out
+from ticdc_emit.traffic.generate.model import TableOptions
 
 SHAPES = [Shape(60, anchors=8), Shape(40, depth=1), Shape(16, depth=1, still=True)]
 
 
+def with_options(shapes: list[Shape], *lives: float, **named: float) -> list[Shape]:
+    return [replace(shape, options=TableOptions(*lives, **named)) for shape in shapes]
+
+
 def test_the_seed_is_all_that_matters() -> None:
-    assert lay_out(SHAPES, Lifetimes(), 4) == lay_out(SHAPES, Lifetimes(), 4)
-    assert lay_out(SHAPES, Lifetimes(), 4) != lay_out(SHAPES, Lifetimes(), 5)
+    assert lay_out(SHAPES, 4) == lay_out(SHAPES, 4)
+    assert lay_out(SHAPES, 4) != lay_out(SHAPES, 5)
 
 
 def test_each_position_has_one_change() -> None:
-    cycle = lay_out(SHAPES, Lifetimes(), 1)
+    cycle = lay_out(SHAPES, 1)
     places = sorted(position for table in cycle.tables for position in table.position)
     assert places == list(range(cycle.size))
     for number, table in enumerate(cycle.tables):
@@ -23,9 +30,9 @@ def test_each_position_has_one_change() -> None:
     assert sum(cycle.count(number, 77) for number in range(3)) == 77
 
 
-@pytest.mark.parametrize("lives", [Lifetimes(), Lifetimes(0, 1, 0), Lifetimes(9, 0.2, 2, 7), Lifetimes(1, 0.9, 0, 30)])
-def test_visits_are_in_order_and_transactions_have_each_row_once(lives: Lifetimes) -> None:
-    cycle = lay_out(SHAPES, lives, 2)
+@pytest.mark.parametrize(("lives", "size"), [((), 1), ((0, 1, 0), 1), ((9, 0.2, 2), 7), ((1, 0.9, 0), 30)])
+def test_visits_are_in_order_and_transactions_have_each_row_once(lives: tuple[float, ...], size: float) -> None:
+    cycle = lay_out(with_options(SHAPES, *lives), 2, size)
     for table in cycle.tables:
         begun: dict[int, int] = {}
         inside = set()
@@ -40,7 +47,7 @@ def test_visits_are_in_order_and_transactions_have_each_row_once(lives: Lifetime
 
 
 def test_anchors_come_first_and_stay() -> None:
-    cycle = lay_out(SHAPES, Lifetimes(deletes=1), 3)
+    cycle = lay_out(with_options(SHAPES, deletes=1), 3)
     parents = cycle.tables[0]
     assert list(parents.slot[:8]) != sorted(parents.slot[8:16])
     assert {slot for slot, place in zip(parents.slot, parents.position, strict=True) if place < 8} == set(range(8))
@@ -49,7 +56,7 @@ def test_anchors_come_first_and_stay() -> None:
 
 
 def test_skew_makes_a_few_rows_hot_and_long_lived() -> None:
-    even, skewed = (lay_out([Shape(60)], Lifetimes(updates=10, skew=skew), 1).tables[0] for skew in (0, 1.5))
+    even, skewed = (lay_out(with_options([Shape(60)], 10, skew=skew), 1).tables[0] for skew in (0, 1.5))
     assert max(even.visits) <= 12
     assert max(even.spans) == 1
     assert max(skewed.visits) > 100
@@ -58,22 +65,21 @@ def test_skew_makes_a_few_rows_hot_and_long_lived() -> None:
 
 def test_transactions_are_of_the_size_asked_for() -> None:
     for mean, low, high in ((1, 1, 1), (5, 3, 5.5), (9, 4, 9.5)):  # a row's next change begins a new one: fewer
-        cycle = lay_out([Shape(120)] * 3, Lifetimes(skew=0, transaction_size=mean), 1)
+        cycle = lay_out(with_options([Shape(120)] * 3, skew=0), 1, mean)
         count = len({start for table in cycle.tables for start in table.commit})
         assert low <= cycle.size / count <= high
 
 
 def test_still_rows_are_not_updated() -> None:
-    still = lay_out(SHAPES, Lifetimes(), 1).tables[2]
+    still = lay_out(SHAPES, 1).tables[2]
     assert all(visits == 1 + gone for visits, gone in zip(still.visits, still.deleted, strict=True))
 
 
 @pytest.mark.parametrize("size", [1, 4])
 @pytest.mark.parametrize("share", [0.18, 0.5, 0.64])
 def test_transactions_share_a_commit_as_often_as_asked_for(size: float, share: float) -> None:
-    lives = Lifetimes(skew=0.5, transaction_size=size)
-    shapes = [Shape(120, anchors=8)] * 3
-    apart, cycle = lay_out(shapes, lives, 1), lay_out(shapes, lives, 1, share)
+    shapes = with_options([Shape(120, anchors=8)] * 3, skew=0.5)
+    apart, cycle = lay_out(shapes, 1, size), lay_out(shapes, 1, size, share)
     sharers: dict[int, set[int]] = {}
     rows = set()
     for number, (table, same) in enumerate(zip(cycle.tables, apart.tables, strict=True)):

@@ -15,20 +15,27 @@ from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.traffic.generate import generate_arrow
 from ticdc_emit.traffic.generate import live as live_module
 from ticdc_emit.traffic.generate.live import LiveTraffic, send_live
+from ticdc_emit.traffic.generate.model import read_model
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import compose
 
 START = compose(1_700_000_000_000)
 SECOND = compose(1_000)
-SETTINGS = {"transaction_size": 3.0, "shared_commits": 0.5, "rate": 200.0}
+SETTINGS = {"load.transaction_size": 3.0, "trouble.shared_commits": 0.5}
+ALONE = {"load.transaction_size": 1.0, "trouble.shared_commits": 0.0}
 
 
 def after(seconds: float) -> int:
     return START + round(seconds * SECOND)
 
 
-def live(schema: str = "bank", **given: Any) -> LiveTraffic:
-    return LiveTraffic(schema, Settings(**({"rows": None, "start": START} | SETTINGS | given)))
+def model_of(given: dict[str, float]) -> str:
+    return "\n".join(f"{name}={value}" for name, value in (SETTINGS | given).items())
+
+
+def live(schema: str = "bank", model: dict[str, float] | None = None, **given: Any) -> LiveTraffic:
+    settings = {"rows": None, "start": START, "rate": 200.0, "model": read_model(model_of(model or {}))}
+    return LiveTraffic(schema, Settings(**settings | given))
 
 
 def rows_of(pieces: list[Any]) -> dict[str, list[dict[str, Any]]]:
@@ -52,9 +59,9 @@ def without_nulls(row: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("schema", ["bank", "sysbench", "partitioned"])
 def test_it_has_the_changes_and_ddl_of_a_whole_run(schema: str) -> None:
-    settings = {**SETTINGS, "ddl_rate": 2.0, "seed": 3}
-    whole = generate_arrow(schema, rows=3_000, start=START, **settings)
-    traffic = live(schema, rows=3_000, ddl_rate=2.0, seed=3)
+    model = {"load.ddl_rate": 2.0}
+    whole = generate_arrow(schema, rows=3_000, start=START, rate=200.0, seed=3, model=model_of(model))
+    traffic = live(schema, model, rows=3_000, seed=3)
     pieces = [traffic.take(after(0.013 * n)) for n in range(1_300)]
     assert traffic.is_ended
     assert traffic.taken == 3_000
@@ -78,7 +85,7 @@ def test_what_is_due_depends_on_time_alone() -> None:
 
 
 def test_nothing_later_is_at_or_below_a_moment_asked_for() -> None:
-    traffic, reached = live(ddl_rate=5.0), START - 1
+    traffic, reached = live(model={"load.ddl_rate": 5.0}), START - 1
     for n in range(200):
         piece = traffic.take(after(n * 0.0317))
         stamps = [
@@ -90,7 +97,7 @@ def test_nothing_later_is_at_or_below_a_moment_asked_for() -> None:
 
 
 def test_a_piece_has_whole_transactions() -> None:
-    traffic, moment = live(transaction_size=40.0), after(2)
+    traffic, moment = live(model={"load.transaction_size": 40.0}), after(2)
     pieces = [traffic.take(moment, most=3)]
     while pieces[-1].until < moment:
         pieces.append(traffic.take(moment, most=3))
@@ -102,11 +109,11 @@ def test_a_piece_has_whole_transactions() -> None:
         }
         assert not own & seen
         seen |= own
-    assert rows_of(pieces) == rows_of([live(transaction_size=40.0).take(moment)])
+    assert rows_of(pieces) == rows_of([live(model={"load.transaction_size": 40.0}).take(moment)])
 
 
 def test_traffic_without_end_has_schema_changes_again_and_again() -> None:
-    traffic = live("sysbench", ddl_rate=20.0)
+    traffic = live("sysbench", {"load.ddl_rate": 20.0})
     statements = [each for n in range(12) for each in traffic.take(after(n)).ddl]
     assert len(statements) == 219
     assert statements[100][1] == statements[0][1]  # four tables, 25 statements each
@@ -114,7 +121,7 @@ def test_traffic_without_end_has_schema_changes_again_and_again() -> None:
 
 
 def test_a_pause_and_another_rate_move_only_times() -> None:
-    traffic = live(ddl_rate=5.0)
+    traffic = live(model={"load.ddl_rate": 5.0})
     pieces = [traffic.take(after(1)), traffic.pause(after(2))]
     assert traffic.is_paused
     pieces.append(traffic.take(after(50)))
@@ -136,7 +143,7 @@ def test_a_pause_and_another_rate_move_only_times() -> None:
         rows = rows_of(pieces)
         return {table: [{**row, **dict.fromkeys(times)} for row in own] for table, own in rows.items()}
 
-    plain = live(ddl_rate=5.0)
+    plain = live(model={"load.ddl_rate": 5.0})
     whole = plain.take(after(1_000))
     assert traffic.taken < plain.taken
     for table, rows in timeless(pieces).items():
@@ -150,7 +157,9 @@ def test_a_pause_and_another_rate_move_only_times() -> None:
 
 
 def test_the_images_before_are_those_after_the_last_change_across_a_pause() -> None:
-    traffic = live("create table t (id bigint primary key, v int, at datetime(6) not null)", rate=50.0, ddl_rate=1.0)
+    traffic = live(
+        "create table t (id bigint primary key, v int, at datetime(6) not null)", {"load.ddl_rate": 1.0}, rate=50.0
+    )
     pieces = [traffic.pause(after(3))]
     traffic.resume(after(1_000), rate=200)
     pieces += [traffic.take(after(1_000 + n)) for n in range(9)]
@@ -186,7 +195,7 @@ def sent(name: str) -> list[dict[str, Any]]:
 
 def test_sending_keeps_to_the_clock_with_a_watermark_a_second(clock: list[float]) -> None:
     uri = "memory://live-clock?topic=t&protocol=canal-json&enable-tidb-extension=true&partition-num=1"
-    traffic = live(rate=100.0, ddl_rate=1.0, transaction_size=1.0, shared_commits=0.0)
+    traffic = live(rate=100.0, model=ALONE | {"load.ddl_rate": 1.0})
     feed = traffic.changefeed(load_changefeed(uri))
     total = send_live(traffic, feed, stop=lambda: clock[0] >= 10)
     assert 990 <= total.rows == traffic.taken <= 1_001
@@ -206,7 +215,7 @@ def test_sending_keeps_to_the_clock_with_a_watermark_a_second(clock: list[float]
 
 def test_watermarks_come_while_nothing_changes(clock: list[float]) -> None:
     uri = "memory://live-idle?topic=t&protocol=canal-json&enable-tidb-extension=true&partition-num=1"
-    traffic = live(rate=0.1, transaction_size=1.0, shared_commits=0.0)
+    traffic = live(rate=0.1, model=ALONE)
     send_live(traffic, traffic.changefeed(load_changefeed(uri)), stop=lambda: clock[0] >= 9.5)
     messages = sent("live-idle")
     assert [each["type"] for each in messages][:2] == ["INSERT", "TIDB_WATERMARK"]
@@ -220,14 +229,14 @@ def test_a_changefeed_of_another_time_zone_is_refused() -> None:
 
 def test_messages_come_again_at_the_given_share(clock: list[float]) -> None:
     uri = "memory://live-noise?topic=t&protocol=canal-json&partition-num=1"
-    traffic = live(rows=500, redelivery=0.5)
+    traffic = live(rows=500, model={"trouble.redelivery": 0.5})
     total = send_live(traffic, traffic.changefeed(load_changefeed(uri)), stop=lambda: False)
     assert total.rows == 500
     assert total.messages > 600
 
 
 def test_tables_without_changes_are_left_out() -> None:
-    piece = live(rate=1.0, transaction_size=1.0, shared_commits=0.0).take(START)
+    piece = live(rate=1.0, model=ALONE).take(START)
     assert count(piece) == 1
     assert len(piece.changes) == 1
     (batches,) = piece.changes.values()

@@ -22,6 +22,7 @@ from ticdc_emit.traffic.generate.noise import NoisySink
 
 STORE = "noise"
 ROWS = 1_500
+LOAD: dict[str, Any] = {"load": {"ddl_rate": 2, "transaction_size": 2}}
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +31,9 @@ def _forgotten() -> Iterator[None]:
     clear(STORE)
 
 
-def sent(protocol: str, **settings: Any) -> tuple[list[Message], Any, Any]:
+def sent(protocol: str, **trouble: float) -> tuple[list[Message], Any, Any]:
     """Return the messages of generated traffic, their configuration and the traffic."""
-    traffic = generate_arrow("bank", rows=ROWS, seed=7, ddl_rate=2, transaction_size=2, **settings)
+    traffic = generate_arrow("bank", rows=ROWS, seed=7, model=LOAD | {"trouble": trouble})
     uri = f"memory://{STORE}?protocol={protocol}&partition-num=2"
     own: dict[str, Any] = {"registry": MemoryRegistry()} if "avro" in protocol.partition("&")[0] else {}
     if own:

@@ -12,6 +12,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.traffic.generate import Traffic
 from ticdc_emit.traffic.generate.changes import plan_traffic
+from ticdc_emit.traffic.generate.model import read_model
 from ticdc_emit.traffic.generate.results import stream_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import tso_from_datetime
@@ -48,7 +49,7 @@ def test_traffic_without_end_has_no_final_tables() -> None:
 def test_a_stream_on_spark_needs_an_end_for_its_schema_changes() -> None:
     spark: Any = None
     with pytest.raises(SchemaError, match="must know its schema changes") as caught:
-        stream_on_spark(spark, SQL, Settings(None, ddl_rate=1))
+        stream_on_spark(spark, SQL, Settings(None, model=read_model("load.ddl_rate=1")))
     assert caught.value.option == "ddl_rate"
 
 

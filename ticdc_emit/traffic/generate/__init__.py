@@ -36,16 +36,10 @@ def generate(
 
     The same ``seed`` and settings give the same changes, for any number of ``partitions`` (Spark partitions per table);
     a run with fewer ``rows`` is a prefix of it. ``tables``: only these (``schema.name``). ``start``: first commit, TSO
-    or aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``: schema
-    changes, none if the run ends before the first. ``transaction_size``: average number of changes, default 1.
-    ``shared_commits``: share of transactions that have the commit_ts of another one; then each change has the
-    ``start_ts`` of its own. ``updates``: average of a row, default 3, spread over rows with the Zipf exponent ``skew``
-    (default 1; 0: evenly). ``deletes``: share of rows that are deleted in the end, default 0.5. ``time_zone``: the
-    changefeed's, for TIMESTAMP. ``columns``: ranges, labels, weights, distributions, patterns and shares of NULL by
-    column, a TOML file or a mapping (docs/traffic.md). ``redelivery``, ``lag``: shares of messages that come again, and
-    of changes that later ones of other tables overtake, in what :meth:`Traffic.sink` sends. Before the first row,
-    raises the family of :class:`~ticdc_emit.errors.SchemaError`, and :class:`~ticdc_emit.errors.ConfigError` for wrong
-    ``columns``.
+    or aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000. ``time_zone``: the
+    changefeed's, for TIMESTAMP. ``model``: how tables, columns, load and trouble are, a TOML file or its text, or a
+    mapping (docs/traffic.md). Before the first row, raises the family of :class:`~ticdc_emit.errors.SchemaError`, and
+    :class:`~ticdc_emit.errors.ConfigError` for a wrong ``model``.
     """
     return traffic_on_spark(spark, schema, Settings.of("generate", rows, settings), partitions)
 

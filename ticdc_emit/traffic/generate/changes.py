@@ -33,11 +33,12 @@ from ticdc_emit.traffic.generate.arrays import (
     units,
     with_nulls,
 )
-from ticdc_emit.traffic.generate.column_options import ColumnOptions, Columns, OptionsByColumn, options_by_column
+from ticdc_emit.traffic.generate.column_options import ColumnOptions, OptionsByColumn, options_by_column
 from ticdc_emit.traffic.generate.cycle import Clock, Cycle, lay_out
 from ticdc_emit.traffic.generate.ddl import AddedColumn, one_round, plan_ddl
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
+from ticdc_emit.traffic.generate.model import Model
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable, source_tables
 from ticdc_emit.traffic.generate.texts import capacity, from_number
@@ -301,7 +302,9 @@ class TableChanges:
             of_parent = self._parent_of(role.reference, rows, keys)
             return self._key_value(parent, role.parent_column, of_parent).cast(native_type(column))
         if isinstance(role, Serial | Digit):
-            encoded = numbers if isinstance(role, Serial) else numbers % keys.shape.slots // role.divisor
+            encoded = numbers
+            if isinstance(role, Digit):
+                encoded = keys.place(numbers, is_nth=role.is_nth) // role.divisor
             person = Hashes(hash_numbers(encoded), salt_of(*self._seed_of(keys)))
             values = from_number(column, encoded, role.width, person, is_digit=isinstance(role, Digit))
             return with_nulls(values, rows.is_null)
@@ -320,8 +323,11 @@ class TableChanges:
             return _Rows(np.zeros_like(numbers), np.ones(len(numbers), np.bool_))
         cycle, slot = np.divmod(numbers, own.shape.slots)
         if reference in own.digits:
-            divisor, anchors = own.digits[reference]
-            return _Rows(cycle * parent.shape.slots + slot // divisor % anchors, is_null)
+            divisor, anchors, is_nth = own.digits[reference]
+            chosen = own.place(numbers, is_nth=is_nth) // divisor % anchors
+            return _Rows(cycle * parent.shape.slots + chosen, is_null)
+        if own.lineage is not None and own.lineage.reference == reference:
+            return _Rows(cycle * parent.shape.slots + own.lineage.parents[slot], is_null)
         bits = Hashes(hash_numbers(numbers), salt_of(*self._seed_of(own), "reference", reference))
         back = units(bits(0), np.minimum(cycle, _BACK - 1) + 1)
         chosen = (cycle - back) * parent.shape.slots + units(bits(1), parent.shape.anchors)
@@ -432,14 +438,16 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     for table in tables:
         with refusals.collected():
             _refuse_ungenerable(table)
-    options = options_by_column(settings.columns, tables, refusals)
-    keys = plan_keys(tables, options, refusals)
-    cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed, settings.shared_commits)
+    model = settings.model
+    options = options_by_column(model.columns, tables, refusals)
+    keys = plan_keys(tables, options, refusals, model.of_tables(tables, refusals))
+    shapes = [each.shape for each in keys.values()]
+    cycle = lay_out(shapes, settings.seed, model.load.transaction_size, model.trouble.shared_commits)
     for each in keys.values():
         with refusals.collected():
             _refuse_few_keys(each, cycle, settings.rows)
     refusals.raise_all()
-    clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, settings.ddl_rate)
+    clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, model.load.ddl_rate)
     stamps = clock.schema_changes(settings.rows)
     changes = plan_ddl(catalog, tables, islice(stamps, one_round(len(tables))) if settings.rows is None else stamps)
     planned = tuple(
@@ -451,13 +459,14 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows, clock)
 
 
-def check_columns(schema: str, columns: Columns | None, tables: str | Iterable[str] | None = None) -> None:
-    """Raise the errors of :func:`plan_traffic` for options of columns, without planning changes."""
-    if columns is not None:
+def check_model(schema: str, model: Model, tables: str | Iterable[str] | None = None) -> None:
+    """Raise the errors of :func:`plan_traffic` for a model, without planning changes."""
+    if model != Model():
         catalog = catalog_from_sql(schema)
         refusals = Refusals()
         sources = source_tables(catalog, _chosen_tables(catalog, names(tables or (), "tables")), refusals)
-        plan_keys(sources, options_by_column(columns, sources, refusals), refusals)
+        options = options_by_column(model.columns, sources, refusals)
+        plan_keys(sources, options, refusals, model.of_tables(sources, refusals))
         refusals.raise_all()
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -30,6 +27,7 @@ from ticdc_emit.sql.types import (
     MySQLType,
     integer_range,
 )
+from ticdc_emit.traffic.generate.model import full_name
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable
 
 _FRACTION_DIGITS = 6  # of a DECIMAL, that vary
@@ -94,9 +92,6 @@ def unit_of(column: Column) -> int:
     return 1
 
 
-Columns = str | os.PathLike[str] | Mapping[str, Any]
-"""A TOML file, or a mapping such as ``{"shop.orders.total": {"range": [5, 500]}}``."""
-
 _OPTIONS = ("range", "distribution", "labels", "weights", "pattern", "nulls")
 _DISTRIBUTIONS = ("uniform", "normal", "zipf")
 
@@ -110,12 +105,11 @@ _RANGED = "integers, DECIMAL, FLOAT, DOUBLE, YEAR, BIT, DATE, DATETIME and TIMES
 
 
 def options_by_column(
-    columns: Columns | None, tables: Sequence[SourceTable], refusals: Refusals
+    columns: Mapping[str, Any], tables: Sequence[SourceTable], refusals: Refusals
 ) -> dict[tuple[Name, str], ColumnOptions]:
-    """Return the options of the tables' columns; a column of LIST partitions has their values as labels. Wrong options
-    are among the ``refusals``. Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot be read.
+    """Return the options of the tables' columns; a column of LIST partitions has their values as labels. ``columns``:
+    of the model, by name or nested. Wrong options are among the ``refusals``.
     """
-    document = columns if isinstance(columns, Mapping) else {} if columns is None else _document(Path(columns))
     known = {
         f"{table.info.full_name}.{each.name}": (table, each) for table in tables for each in table.info.row_columns
     }
@@ -126,30 +120,11 @@ def options_by_column(
                 name, labels = table.listed
                 values = {"labels": labels[:_MOST_LABELS]}
                 checked[table.name, name] = _Reader(table, table.column(name), values).read()
-    for path, options in _flat(document, ()):
+    for path, options in _flat(columns, ()):
         with refusals.collected():
-            table, column = _chosen(path, known)
+            table, column = known[full_name(path, known, "column")]
             checked[table.name, column.name] = _Reader(table, column, options).read()
     return checked
-
-
-def _document(path: Path) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as fault:
-        raise ConfigError(
-            f"cannot read the file of columns: {fault}",
-            remedy="Give a TOML file in UTF-8",
-            option="columns",
-            path=str(path),
-        ) from None
-    except (ValueError, RecursionError) as fault:
-        raise ConfigError(
-            f"the file of columns is not TOML: {fault}",
-            remedy="Write a table [schema.table.column] for each column",
-            option="columns",
-            path=str(path),
-        ) from None
 
 
 def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -158,7 +133,7 @@ def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[s
             raise ConfigError(
                 f"{name}: a function cannot make values, because the same seed must give the same changes everywhere",
                 remedy="Give range, labels or pattern, or change the rows after they are generated",
-                option="columns",
+                option="model",
             )
     inner = {name: each for name, each in options.items() if isinstance(each, Mapping)}
     if path and (len(inner) < len(options) or not options):
@@ -168,21 +143,10 @@ def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[s
         if not isinstance(each, Mapping):
             raise ConfigError(
                 f"{name!r} is not in the table of a column",
-                remedy="Write it under [schema.table.column]",
-                option="columns",
+                remedy="Write it under [columns.schema.table.column]",
+                option="model",
             )
         yield from _flat(each, (*path, str(name)))
-
-
-def _chosen(path: str, known: Mapping[str, tuple[SourceTable, Column]]) -> tuple[SourceTable, Column]:
-    fits = [name for name in known if name == path or name.endswith(f".{path}")]
-    if path in known:
-        fits = [path]
-    if len(fits) != 1:
-        message = f"{len(fits)} tables have the column {path!r}" if fits else f"there is no column {path!r}"
-        hint = f"Write one of {', '.join(fits)}" if fits else f"{did_you_mean(path, known)}Write schema.table.column"
-        raise ConfigError(message, remedy=hint, option="columns")
-    return known[fits[0]]
 
 
 class _Reader:

@@ -10,11 +10,11 @@ cycle, parents first, and never deleted. A row may refer to any anchor of its ow
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count, pairwise
+from itertools import count, groupby, pairwise
 from operator import itemgetter
 from random import Random
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ticdc_emit.traffic.generate.arrays import Ints
+from ticdc_emit.traffic.generate.model import TableOptions, zipf_shares
 from ticdc_emit.tso import LOGICAL_BITS
 
 HOT_SPAN = 16
@@ -30,22 +31,26 @@ HOT_SPAN = 16
 
 @dataclass(frozen=True)
 class Shape:
-    """One table's part in a cycle; ``depth`` orders the births of anchors, ``still`` rows are not updated."""
+    """One table's part in a cycle; ``depth`` orders the births of anchors, ``still`` rows are not updated. Of parents
+    and their children, rows of the first ``kept`` slots stay and the others are deleted. ``parent``: the number of the
+    parents' table; rows live while those of its slots ``parents`` do.
+    """
 
     slots: int
     anchors: int = 0
     depth: int = 0
     still: bool = False
+    options: TableOptions = field(default=TableOptions(), repr=False)
+    kept: int | None = field(default=None, repr=False)
+    parent: int = field(default=-1, repr=False)
+    parents: tuple[int, ...] = field(default=(), repr=False)
 
-
-@dataclass(frozen=True)
-class Lifetimes:
-    """Averages of ``updates`` and ``transaction_size``, the share of ``deletes``, and the Zipf exponent of updates."""
-
-    updates: float = 3.0
-    deletes: float = 0.5
-    skew: float = 1.0
-    transaction_size: float = 1.0
+    @cached_property
+    def siblings(self) -> list[tuple[int, int]]:
+        """By slot, the row's number among the children of its parent, and how many there are."""
+        return [
+            (nth, len(own)) for _, group in groupby(self.parents) for own in [list(group)] for nth in range(len(own))
+        ]
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class Cycle:
         """Return how many of the changes numbered 0 to ``before - 1`` are of ``table``."""
         cycles, rest = divmod(before, self.size)
         own = self.tables[table]
-        return cycles * own.size + sum(position < rest for position in own.position)
+        return cycles * own.size + bisect_left(own.position, rest)
 
 
 @dataclass(frozen=True)
@@ -100,19 +105,25 @@ class _Life:
     deleted: bool
 
 
-def lay_out(shapes: Sequence[Shape], lives: Lifetimes, seed: int, shared_commits: float = 0.0) -> Cycle:
+def lay_out(shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, shared_commits: float = 0.0) -> Cycle:
     """Return the cycle. ``shared_commits``: share of transactions with another's commit_ts; it changes nothing else."""
-    random = Random(f"{seed} {shapes!r} {lives!r}")
-    all_lives = [life for table, shape in enumerate(shapes) for life in _lives(table, shape, lives, random)]
+    random = Random(f"{seed} {shapes!r} {_SEEDED}")
+    all_lives = [life for table, shape in enumerate(shapes) for life in _lives(table, shape, random)]
     moments: list[tuple[float, int, int]] = []  # when, which life, its number among the life's
+    spent: dict[tuple[int, int], tuple[int, float, float]] = {}  # by table and slot: the first ancestor, begin and end
     for number, life in enumerate(all_lives):
-        shape = shapes[life.table]
-        moments += ((when, number, visit) for visit, when in enumerate(_moments(life, shape, random)))
+        shape, first, begin, end = shapes[life.table], number, 0.0, 1.0
+        if shape.parents:
+            first, begin, end = spent[shape.parent, shape.parents[life.slot]]
+        times = (_moments_of_child if shape.parents else _moments)(life, shape, begin, end, random)
+        moments += ((when, number, visit) for visit, when in enumerate(times))
+        spent[life.table, life.slot] = first, max(begin, times[0]), times[-1] if life.deleted else end
     moments.sort()
     numbers = [number for _, number, _ in moments]
-    transactions = _transactions(numbers, lives.transaction_size, random)
+    families = [spent[all_lives[number].table, all_lives[number].slot][0] for number in numbers]
+    transactions = _transactions(numbers, transaction_size, random)
     begins = {at for at, (when, _, _) in enumerate(moments) if when < 0}  # others may refer to these rows
-    commits, sharers = _commits(transactions, numbers, begins, shared_commits, Random(f"{seed} {shared_commits}"))
+    commits, sharers = _commits(transactions, families, begins, shared_commits, Random(f"{seed} {shared_commits}"))
     places: dict[tuple[int, int], int] = {(number, visit): at for at, (_, number, visit) in enumerate(moments)}
     columns: list[list[tuple[int, ...]]] = [[] for _ in shapes]
     for at, (_, number, visit) in enumerate(moments):
@@ -131,39 +142,54 @@ def lay_out(shapes: Sequence[Shape], lives: Lifetimes, seed: int, shared_commits
     return Cycle(len(moments), tuple(tables), shared_commits > 0)
 
 
-def _lives(table: int, shape: Shape, lives: Lifetimes, random: Random) -> list[_Life]:
+_SEEDED = "Lifetimes(updates=3.0, deletes=0.5, skew=1.0, transaction_size=1.0)"  # a seed keeps its rows
+
+
+def _lives(table: int, shape: Shape, random: Random) -> list[_Life]:
+    lives = shape.options
     ranked = list(range(shape.slots))
     random.shuffle(ranked)
-    updates = _zipf_shares(0 if shape.still else round(shape.slots * lives.updates), shape.slots, lives.skew)
+    updates = zipf_shares(0 if shape.still else round(shape.slots * lives.updates), shape.slots, lives.skew)
     mortal = [slot for slot in ranked if slot >= shape.anchors]
-    deleted = set(random.sample(mortal, min(len(mortal), round(shape.slots * lives.deletes))))
-    hot = set(mortal[: max(1, shape.slots // 64)]) if lives.skew > 0 and lives.updates > 0 else set[int]()
+    if shape.kept is None:
+        deleted = set(random.sample(mortal, min(len(mortal), round(shape.slots * lives.deletes))))
+    else:
+        deleted = set(range(shape.kept, shape.slots))
+    is_skewed = lives.skew > 0 and lives.updates > 0 and shape.kept is None
+    hot = set(mortal[: max(1, shape.slots // 64)]) if is_skewed else set[int]()
     return [
         _Life(table, slot, 1 + count + (slot in deleted), HOT_SPAN if slot in hot and count else 1, slot in deleted)
         for slot, count in zip(ranked, updates, strict=True)
     ]
 
 
-def _zipf_shares(total: int, among: int, skew: float) -> list[int]:
-    weights = [(rank + 1) ** -skew for rank in range(among)]
-    scale = total / sum(weights)
-    shares, reached, given = [], 0.0, 0
-    for weight in weights:
-        reached += weight * scale
-        shares.append(round(reached) - given)
-        given = round(reached)
-    return shares
-
-
-def _moments(life: _Life, shape: Shape, random: Random) -> list[float]:
-    """Return the times of a life's changes as fractions of the cycle, in order; negative for inserts of anchors."""
+def _moments(life: _Life, shape: Shape, begin: float, end: float, random: Random) -> list[float]:
+    """Return the times of a life's changes, between ``begin`` and ``end``, as fractions of the cycle, in order;
+    negative for inserts of anchors.
+    """
     if life.slot < shape.anchors:
         return [-1e6 + shape.depth + random.random(), *sorted(random.random() for _ in range(life.visits - 1))]
     if life.spans > 1:
         return sorted(random.random() for _ in range(life.visits))
-    begin = random.random()
-    length = (1 - begin) * max(0.05, random.random() ** 2)
+    begin += (end - begin) * random.random()
+    length = (end - begin) * max(0.05, random.random() ** 2)
     return sorted(begin + length * random.random() for _ in range(life.visits))
+
+
+_SOON = 0.05  # the part of a parent's life in which its children come, and that in which they go
+
+
+def _moments_of_child(life: _Life, shape: Shape, begin: float, end: float, random: Random) -> list[float]:
+    """Return :func:`_moments` of a child of a row that lives from ``begin`` to ``end``; siblings go in reverse."""
+    nth, siblings = shape.siblings[life.slot]
+    soon = (end - begin) * _SOON
+    born, dead = (soon * (nth + 1 - random.random()) / siblings for _ in range(2))
+    born, dead = begin + born, end - dead
+    if life.slot < shape.anchors:
+        born = -1e6 + shape.depth + (nth + random.random()) / siblings
+    between = max(born, 0.0)
+    changes = sorted(between + (dead - between) * random.random() for _ in range(life.visits - 1 - life.deleted))
+    return [born, *changes, dead] if life.deleted else [born, *changes]
 
 
 def _transactions(numbers: Sequence[int], mean: float, random: Random) -> list[int]:
@@ -184,7 +210,7 @@ _MOST_SHARERS = 8
 
 
 def _commits(
-    transactions: Sequence[int], numbers: Sequence[int], begins: set[int], share: float, random: Random
+    transactions: Sequence[int], families: Sequence[int], begins: set[int], share: float, random: Random
 ) -> tuple[list[int], list[int]]:
     """Return for each change the position whose time is its commit_ts, and its transaction's number there."""
     commits, sharers = list(transactions), [0] * len(transactions)
@@ -192,11 +218,11 @@ def _commits(
     spans = [range(start, end) for start, end in pairwise([*starts, len(transactions)])]
     sharing = first = 0
     while first < len(spans):
-        last, inside = first, {numbers[at] for at in spans[first]}
+        last, inside = first, {families[at] for at in spans[first]}
         if sharing < share * (first + 1) and begins.isdisjoint(spans[first]):
             wanted = min(2 + int(random.expovariate(1)), _MOST_SHARERS)
             while last + 1 < min(first + wanted, len(spans)):
-                rows = {numbers[at] for at in spans[last + 1]}
+                rows = {families[at] for at in spans[last + 1]}
                 if not (inside.isdisjoint(rows) and begins.isdisjoint(spans[last + 1])):
                     break
                 inside |= rows

@@ -56,7 +56,7 @@ class GeneratedColumns:
         return SchemaError(
             f"the generated column cannot be computed: {why}",
             remedy="Leave the column out of the schema, write another expression (docs/filters.md lists what can be "
-            "evaluated), or give the columns in it smaller values with the option columns",
+            "evaluated), or give the columns in it smaller values with a model",
             table=self._info.full_name,
             column=column.name,
         )

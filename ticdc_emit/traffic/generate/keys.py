@@ -9,14 +9,19 @@ rest (the lines of an order: 1, 2, 3). All other columns of unique keys, and col
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+import numpy as np
 
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import INTEGER_TYPES
+from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.traffic.generate.column_options import OptionsByColumn
 from ticdc_emit.traffic.generate.cycle import Shape
+from ticdc_emit.traffic.generate.model import TableOptions
 from ticdc_emit.traffic.generate.tables import Name, Reference, Refusals, SourceTable, UniqueKey
 from ticdc_emit.traffic.generate.texts import capacity
 from ticdc_emit.traffic.generate.values import is_constant, varies
@@ -37,10 +42,11 @@ class Serial:
 
 @dataclass(frozen=True)
 class Digit:
-    """The value is ``slot // divisor``, from 1 on."""
+    """The value is ``slot // divisor``, from 1 on. ``is_nth``: of the number among the children of a parent instead."""
 
     divisor: int
     width: int | None = None
+    is_nth: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,49 +65,154 @@ class Fixed:
 Role = Serial | Digit | Follows | Fixed
 
 
+@dataclass(frozen=True, eq=False)
+class Lineage:
+    """By slot: that of the parent, to which foreign key number ``reference`` refers, and the row's number among the
+    parent's children, from 0 on. The first ``kept`` slots have parents that stay.
+    """
+
+    reference: int
+    parents: Ints
+    nth: Ints
+    kept: int
+
+
 @dataclass(frozen=True)
 class TableKeys:
-    """``roles`` by column; ``digits``: for a foreign key, by its number, the divisor and modulus of its digit."""
+    """``roles`` by column; ``digits``: for a foreign key, by its number, the divisor and modulus of its digit, and
+    whether that is of the number among a parent's children. ``lineage``: ``None`` without children per parent.
+    """
 
     table: SourceTable
     shape: Shape
     roles: Mapping[str, Role]
-    digits: Mapping[int, tuple[int, int]]
+    digits: Mapping[int, tuple[int, int, bool]]
+    lineage: Lineage | None = None
+
+    def place(self, numbers: Ints, *, is_nth: bool) -> Ints:
+        """Return the slots of rows, or their numbers among the children of their parents."""
+        slot = numbers % self.shape.slots
+        return self.lineage.nth[slot] if is_nth and self.lineage is not None else slot
 
     def rows(self, cycles: int) -> int:
         """Return how many numbers the rows of this many cycles take."""
         return cycles * self.shape.slots
 
 
-def plan_keys(tables: Sequence[SourceTable], options: OptionsByColumn, refusals: Refusals) -> dict[Name, TableKeys]:
+def plan_keys(
+    tables: Sequence[SourceTable],
+    options: OptionsByColumn,
+    refusals: Refusals,
+    lives: Mapping[Name, TableOptions] | None = None,
+) -> dict[Name, TableKeys]:
     """Return the plan of every table, parents first; those with keys that cannot be satisfied are in ``refusals``."""
+    lives = dict.fromkeys((table.name for table in tables), TableOptions()) | dict(lives or {})
+    lineages = {table.name: _lineage_reference(table, lives[table.name]) for table in tables}
     referenced = {
         (each.parent, column) for table in tables for each in table.references for column in each.parent_columns
     }
-    parents = {name for name, _ in referenced}
+    anchored = set[Name]()  # others refer to their anchors
+    for table in reversed(tables):
+        parents = [each.parent for each in table.references]
+        number = lineages[table.name]
+        if number is not None:
+            own = parents.pop(number)
+            anchored |= {own} if table.name in anchored else set()
+        anchored |= set(parents)
+    bearing = {table.references[each].parent for table in tables if (each := lineages[table.name]) is not None}
+    weighted = any(each.weight is not None for each in lives.values())
+    scale = _scale(lives.values(), weighted=weighted)
     planned: dict[Name, TableKeys] = {}
     for table in tables:
         if all(each.parent in planned or each.closes_loop or each.parent == table.name for each in table.references):
             with refusals.collected():
-                planned[table.name] = _Planner(table, planned, table.name in parents, options).plan(
-                    {column for name, column in referenced if name == table.name}
-                )
+                planner = _Planner(table, planned, options, lives[table.name], scale if weighted else -scale)
+                planner.anchors = ANCHORS if table.name in anchored else 0
+                planner.descend(lineages[table.name], bears=table.name in bearing)
+                planned[table.name] = planner.plan({column for name, column in referenced if name == table.name})
     return planned
 
 
+def _lineage_reference(table: SourceTable, options: TableOptions) -> int | None:
+    """Return the number of the foreign key to the table that ``children`` is of; ``None`` if there is neither."""
+    for number, each in enumerate(table.references):
+        if options.children and ".".join(each.parent) == options.children.of and each.parent != table.name:
+            return None if each.closes_loop else number
+    return None
+
+
+_FEWEST, _MOST = 24, 20_000  # rows of a table in a cycle, to have its weight and its distribution, or for speed
+
+
+def _scale(lives: Collection[TableOptions], *, weighted: bool) -> float:
+    """Return the number of slots of a table, or that of changes for a weight of 1."""
+    wanted = SLOTS * (4 if any(each.children for each in lives) else 1)
+    own = [each for each in lives if each.children is None or each.children.distribution == "zipf"]
+    if not weighted or not own:
+        return wanted
+    slots = [(1.0 if each.weight is None else each.weight) / (1 + each.updates + each.deletes) for each in own]
+    return min(max(wanted * len(slots) / sum(slots), _FEWEST / min(slots)), _MOST / sum(slots))
+
+
 class _Planner:
-    """Plans one table; ``planned`` holds its parents."""
+    """Plans one table; ``planned`` holds its parents. ``scale``: see :func:`_scale`, negative without weights."""
 
     def __init__(
-        self, table: SourceTable, planned: Mapping[Name, TableKeys], has_children: bool, options: OptionsByColumn
+        self,
+        table: SourceTable,
+        planned: Mapping[Name, TableKeys],
+        options: OptionsByColumn,
+        lives: TableOptions,
+        scale: float,
     ) -> None:
         self._table = table
+        self._lives = lives
+        self._scale = scale
         self._options = options
         self._planned = planned
-        self._slots = SLOTS
-        self._anchors = ANCHORS if has_children else 0
+        self.anchors = 0
+        self._slots = self._wanted(self._lives)
+        self._lineage: Lineage | None = None
+        self._bears = False
         self._roles: dict[str, Role] = {}
-        self._digits: dict[int, tuple[int, int]] = {}
+        self._digits: dict[int, tuple[int, int, bool]] = {}
+
+    def _wanted(self, lives: TableOptions) -> int:
+        if self._scale < 0:
+            return round(-self._scale)
+        weight = 1.0 if lives.weight is None else lives.weight
+        return max(1, round(self._scale * weight / (1 + lives.updates + lives.deletes)))
+
+    def descend(self, reference: int | None, *, bears: bool) -> None:
+        """Give the slots their parents, with the number of children that the model asks for."""
+        self._bears, children = bears, self._lives.children
+        if children is None:
+            return
+        if reference is None:
+            raise self._refusal(
+                f"children: no foreign key refers to {children.of}",
+                remedy="Declare FOREIGN KEY (...) REFERENCES, or leave children out",
+            )
+        parent = self._planned[self._table.references[reference].parent].shape
+        kept = parent.slots if parent.kept is None else parent.kept
+        self._slots = self._wanted(replace(self._lives, deletes=1 - kept / parent.slots))
+        total = round(self._slots * kept / parent.slots)
+        parts = [children.counts(kept, total), children.counts(parent.slots - kept, self._slots - total)]
+        for part in parts:
+            Random(self._table.info.full_name).shuffle(part)
+        if self.anchors and not sum(parts[0][: parent.anchors]):
+            parts[0].sort(reverse=True)  # others refer to children of anchors
+        counts = np.array(parts[0] + parts[1], np.int64)
+        self._slots, ends = int(counts.sum()), np.cumsum(counts)
+        if not 0 < self._slots <= _MOST:
+            raise self._refusal(
+                f"children: {self._slots:,} rows for {parent.slots:,} parents",
+                remedy=f"Ask for numbers of children that make 1 to {_MOST:,}",
+            )
+        parents = np.repeat(np.arange(parent.slots), counts)
+        nth = np.arange(self._slots) - np.repeat(ends - counts, counts)
+        self._lineage = Lineage(reference, parents, nth, sum(parts[0]))
+        self.anchors = min(self.anchors, int(counts[: parent.anchors].sum()))
 
     def plan(self, referenced: set[str]) -> TableKeys:
         for number, reference in enumerate(self._table.references):
@@ -112,11 +223,24 @@ class _Planner:
         for name in (*(name for key in keys for name in key.columns), *sorted(referenced)):
             if name not in self._roles and self._table.column(name).generated is None:
                 self._roles[name] = Fixed()
-        anchors = min(self._anchors, self._slots)
         plain = (column for column in self._table.info.row_columns if column.generated is None)
         changing = [column for column in plain if self._changes(column)]
-        shape = Shape(self._slots, anchors, self._table.depth, still=not changing)
-        return TableKeys(self._table, shape, self._roles, self._digits)
+        return TableKeys(self._table, self._shape(still=not changing), self._roles, self._digits, self._lineage)
+
+    def _shape(self, *, still: bool) -> Shape:
+        lives, lineage, kept = self._lives, self._lineage, None
+        if lineage is None and still and lives.weight is not None:
+            self._slots = self._wanted(replace(lives, updates=0))
+        anchors = min(self.anchors, self._slots)
+        if lineage is not None:
+            kept = lineage.kept
+        elif self._bears:
+            kept = max(anchors, self._slots - round(self._slots * lives.deletes))
+        shape = Shape(self._slots, anchors, self._table.depth, still=still, options=lives, kept=kept)
+        if lineage is None:
+            return shape
+        number = list(self._planned).index(self._table.references[lineage.reference].parent)
+        return replace(shape, parent=number, parents=tuple(lineage.parents.tolist()))
 
     def _changes(self, column: Column) -> bool:
         """Return whether a column can show every update; :class:`ConfigError` for options that its key forbids."""
@@ -128,7 +252,7 @@ class _Planner:
                 remedy="Remove nulls" if isinstance(role, Fixed) else "Remove its options",
                 table=self._table.info.full_name,
                 column=column.name,
-                option="columns",
+                option="model",
             )
         return role is None and not is_constant(column) and varies(column, options)
 
@@ -157,7 +281,18 @@ class _Planner:
         inside = self._references_in(key)
         if any(isinstance(self._roles.get(name), Serial) for name in key.columns):
             return
-        free = [name for name in key.columns if name not in self._roles and self._can_hold(name, key)]
+        lineage = self._lineage
+        is_nth = lineage is not None and lineage.reference in inside
+        most = int(lineage.nth.max()) + 1 if lineage is not None and is_nth else self._slots
+        divisor = 1
+        for number in sorted(inside, key=lambda each: self._digits.get(each, (1 << 30, 0, False))):
+            if lineage is None or number != lineage.reference:
+                digit = divisor, self._planned[self._table.references[number].parent].shape.anchors, is_nth
+                if self._digits.setdefault(number, digit) != digit:
+                    raise self._refusal(f"unique key {key.name} shares its foreign keys with another in another order")
+                divisor *= digit[1]
+        needed = max(-(-most // divisor), 0 if is_nth else SLOTS)
+        free = [name for name in key.columns if name not in self._roles and self._can_hold(name, key, needed)]
         rooms = {name: min(capacity(self._table.column(name), key.prefixes.get(name)), 1 << 40) for name in free}
         best = max(free, key=lambda name: (rooms[name], self._table.column(name).type in INTEGER_TYPES), default=None)
         if not inside:
@@ -168,24 +303,21 @@ class _Planner:
                 )
             self._roles[best] = Serial(key.prefixes.get(best))
             return
-        divisor = 1
-        for number in sorted(inside, key=lambda each: self._digits.get(each, (1 << 30, 0))):
-            anchors = self._planned[self._table.references[number].parent].shape.anchors
-            if self._digits.setdefault(number, (divisor, anchors)) != (divisor, anchors):
-                raise self._refusal(f"unique key {key.name} shares its foreign keys with another in another order")
-            divisor *= anchors
         rest = [name for name in key.columns if isinstance(self._roles.get(name), Digit)]
         if best is not None and not rest:
-            self._roles[best] = Digit(divisor, key.prefixes.get(best))
-        elif not rest:
-            self._slots = min(self._slots, divisor)
-        elif self._roles[rest[0]] != Digit(divisor, key.prefixes.get(rest[0])):
+            self._roles[best] = Digit(divisor, key.prefixes.get(best), is_nth)
+        elif not rest and divisor < most:
+            if is_nth or self._lives.weight is not None or lineage is not None:
+                what = f"{most:,} children of a parent" if is_nth else f"the {self._slots:,} rows of the weight"
+                raise self._refusal(f"unique key {key.name} has room for {divisor:,} rows, not for {what}")
+            self._slots = divisor
+        elif rest and self._roles[rest[0]] != Digit(divisor, key.prefixes.get(rest[0]), is_nth):
             raise self._refusal(f"unique key {key.name} shares column {rest[0]} with another in another order")
 
-    def _can_hold(self, name: str, key: UniqueKey) -> bool:
+    def _can_hold(self, name: str, key: UniqueKey, needed: int) -> bool:
         column = self._table.column(name)
         is_free = column.generated is None and (self._table.listed or ("",))[0] != name
-        return is_free and capacity(column, key.prefixes.get(name)) >= SLOTS
+        return is_free and capacity(column, key.prefixes.get(name)) >= needed
 
     def _refusal(self, message: str, *, remedy: str = "", column: str | None = None) -> SchemaError:
         return SchemaError(message, remedy=remedy, table=self._table.info.full_name, column=column)

@@ -28,6 +28,7 @@ from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.traffic.generate.changes import TableChanges, TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.cycle import Clock
+from ticdc_emit.traffic.generate.model import Model
 from ticdc_emit.traffic.generate.settings import Settings, require_zone
 from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
@@ -141,7 +142,7 @@ class LiveTraffic:
                 remedy="Give a later TSO",
                 option="at",
             )
-        new = replace(self.settings, rate=self._rate if rate is None else rate, ddl_rate=0.0)  # checks the rate
+        new = replace(self.settings, rate=self._rate if rate is None else rate, model=Model())  # checks the rate
         self._rate = new.changes_per_second
         self._clock = self._clock.going_on(self._taken, at, self._rate)
         for table in self._tables:
@@ -152,13 +153,13 @@ class LiveTraffic:
         self, config: ChangefeedConfig, *, sink: Sink | None = None, on_report: tuple[ReportCallback, ...] = ()
     ) -> Changefeed:
         """Return a changefeed for :func:`send_live`, with noise; ``ConfigError`` for one of another time zone."""
-        settings = self.settings
+        settings, trouble = self.settings, self.settings.model.trouble
         require_zone(config.time_zone, settings.time_zone)
         sink = sink or sink_for(config)
-        if settings.redelivery or settings.lag:
+        if trouble.redelivery or trouble.lag:
             from ticdc_emit.traffic.generate.noise import NoisySink
 
-            sink = NoisySink(sink, config, settings.redelivery, settings.lag, settings.seed)
+            sink = NoisySink(sink, config, trouble.redelivery, trouble.lag, settings.seed)
         options = RunOptions(watermark_interval=0)
         table = self.tables[0] if self._plan.is_typed else None
         return Changefeed(config, sink, self.schema, table=table, options=options, on_report=on_report)

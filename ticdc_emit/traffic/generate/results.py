@@ -64,7 +64,8 @@ class _TrafficResult(Generic[Changes]):
             zone = options.get("time_zone") or self.time_zone
             options["time_zone"] = zone
         require_zone(zone, self.time_zone)
-        if self._settings.redelivery or self._settings.lag:
+        trouble = self._settings.model.trouble
+        if trouble.redelivery or trouble.lag:
             sink_uri, options = self._with_noise(sink_uri, options)
         return TicdcSink(sink_uri, self.schema, table=self.table, ddl=self.ddl, **options)
 
@@ -77,8 +78,8 @@ class _TrafficResult(Generic[Changes]):
         config = config_of(
             sink_uri, options.get("changefeed"), options, own_registry=options.get("registry") is not None
         )
-        settings, own = self._settings, options.get("sink") or sink_for(config, options.get("librdkafka"))
-        options["sink"] = NoisySink(own, config, settings.redelivery, settings.lag, settings.seed)
+        trouble, own = self._settings.model.trouble, options.get("sink") or sink_for(config, options.get("librdkafka"))
+        options["sink"] = NoisySink(own, config, trouble.redelivery, trouble.lag, self._settings.seed)
         loaded = {"changefeed", "librdkafka", *LoadOptions.__annotations__}
         rest = {name: value for name, value in options.items() if name not in loaded}
         return config, cast("TrafficSinkOptions", rest)
@@ -179,7 +180,7 @@ def traffic_on_spark(
 def stream_on_spark(
     spark: SparkSession, schema: str | Path, settings: Settings, *, rows_per_batch: int = 50_000
 ) -> TrafficStream:
-    if settings.ddl_rate and settings.rows is None:
+    if settings.model.load.ddl_rate and settings.rows is None:
         raise SchemaError(
             "a stream on Spark must know its schema changes before it begins",
             remedy="Give a number of rows, or leave ddl_rate out",
