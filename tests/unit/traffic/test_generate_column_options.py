@@ -75,7 +75,7 @@ def test_a_file_says_what_a_mapping_says(tmp_path: Path) -> None:
             "day": {"range": [dt.date(2026, 1, 1), "2026-01-31"]},
         }
     )
-    assert found["orders.total"] == ColumnOptions(500, 9_500, distribution="zipf", nulls=0.25)
+    assert found["orders.total"] == ColumnOptions(500, 9_500, distribution="zipf", nulls=0.25, parameters=(1.0,))
     assert (found["orders.placed"].count, found["orders.day"].count) == (1001, 31)
 
 
@@ -94,7 +94,7 @@ def test_a_file_says_what_a_mapping_says(tmp_path: Path) -> None:
         ("code", {"range": [1, 2]}, r"range: is not possible for this type"),
         ("total", {"range": [1, 2], "labels": [1]}, r"labels: cannot be combined with range"),
         ("total", {"distribution": "zipf"}, r"distribution: needs a range or labels"),
-        ("total", {"range": [1, 2], "distribution": "gauss"}, r"distribution: 'gauss' is not known.*normal, zipf"),
+        ("total", {"range": [1, 2], "distribution": "gauss"}, r"distribution: 'gauss' is not known.*exponential, zipf"),
         ("total", {"labels": ["x"]}, r"labels: 'x': .* \[table='shop.orders', column='total', option='labels'\]"),
         ("orders.status", {"labels": ["new", "2"]}, r"labels: '2': '2' is not a label of the ENUM"),
         ("orders.status", {"labels": ["new", "new"]}, r"labels: has a value twice"),

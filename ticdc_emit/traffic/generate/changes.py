@@ -100,12 +100,13 @@ class TableChanges:
         self._time_zone = time_zone
         self._options = options or {}
         self.info: TableInfo = self._own.table.info
-        columns = [column for column in self.info.row_columns if column.generated is None]
+        own = {column: each for (table, column), each in self._options.items() if table == self._own.table.name}
+        computed = {column: each.expression for column, each in own.items() if each.expression}
+        columns = [each for each in self.info.row_columns if each.generated is None and each.name not in computed]
         self._constant_columns = [column for column in columns if column.name in self._own.roles or is_constant(column)]
         self._varying_columns = [column for column in columns if column not in self._constant_columns]
-        own = {column: each for (table, column), each in self._options.items() if table == self._own.table.name}
         self._always_changing = always_changing_column(self._varying_columns, own)
-        self._generated = GeneratedColumns(self.info)
+        self._generated = GeneratedColumns(self.info, computed)
         for column in (*self._constant_columns, *self._varying_columns):
             native_type(column)
         self.typed(np.zeros(0, np.int64))  # what cannot be computed is refused now

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.hints import did_you_mean
+from ticdc_emit.schema.defaults import column_names
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (
     FLOAT_TYPES,
@@ -27,6 +28,7 @@ from ticdc_emit.sql.types import (
     MySQLType,
     integer_range,
 )
+from ticdc_emit.traffic.generate.distributions import quantiles
 from ticdc_emit.traffic.generate.model import full_name
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable
 
@@ -37,6 +39,7 @@ _FRACTION_DIGITS = 6  # of a DECIMAL, that vary
 class ColumnOptions:
     """The checked options of one column. ``first`` and ``count``: a range in units of the column (:func:`unit_of`).
     ``labels``: canonical texts, ``weights`` one for each. ``nulls``: the share of NULLs, ``None`` for the usual one.
+    ``parameters``: of the distribution, in points (:func:`quantiles`). ``expression``: SQL that computes the value.
     """
 
     first: int = 0
@@ -46,18 +49,25 @@ class ColumnOptions:
     pattern: str = ""
     distribution: str = "uniform"
     nulls: float | None = None
+    parameters: tuple[float, ...] = ()
+    expression: str = ""
+
+    @property
+    def points(self) -> int:
+        """How many values a distribution or weights choose from."""
+        return self.count or len(self.labels)
 
     @property
     def has_values(self) -> bool:
         """Whether it defines values, not only the share of NULLs."""
-        return bool(self.count or self.labels or self.pattern)
+        return bool(self.points or self.pattern)
 
     @property
     def varies(self) -> bool:
         """Whether there are at least two values besides NULL."""
         if self.pattern:
             return any(is_placeholder for is_placeholder, _ in pattern_parts(self.pattern))
-        return max(self.count, len(self.labels)) > 1
+        return self.points > 1
 
 
 OptionsByColumn = Mapping[tuple[Name, str], ColumnOptions]
@@ -92,15 +102,24 @@ def unit_of(column: Column) -> int:
     return 1
 
 
-_OPTIONS = ("range", "distribution", "labels", "weights", "pattern", "nulls")
-_DISTRIBUTIONS = ("uniform", "normal", "zipf")
+_PARAMETERS = {
+    "uniform": (),
+    "normal": ("mean", "deviation"),
+    "lognormal": ("median", "sigma"),
+    "exponential": ("mean",),
+    "zipf": ("exponent",),
+}
+_NUMBERS = tuple(dict.fromkeys(name for names in _PARAMETERS.values() for name in names))
+_OPTIONS = ("range", "distribution", *_NUMBERS, "labels", "weights", "pattern", "expression", "nulls")
 
 _MOST_LABELS = 1000
 _MOST_POINTS = 1 << 62
+_MOST_NUMBER = 1e15
 _MOST_FLOAT = 1 << 53  # integers that a DOUBLE holds exactly
 _EPOCH = dt.datetime(1970, 1, 1)
 _LABELLED = INTEGERS_AND_YEAR | FLOAT_TYPES | STRING_TYPES | LABEL_TYPES | {MySQLType.NEWDECIMAL}
 _LABELLED |= {MySQLType.DATE, MySQLType.DATETIME, MySQLType.DURATION, MySQLType.JSON}
+_RANGED_TYPES = WHOLE_TYPES | FLOAT_TYPES | MOMENT_TYPES | {MySQLType.NEWDECIMAL, MySQLType.DATE}
 _RANGED = "integers, DECIMAL, FLOAT, DOUBLE, YEAR, BIT, DATE, DATETIME and TIMESTAMP"
 
 
@@ -162,21 +181,28 @@ class _Reader:
                 self._refuse(name, "is not an option", f"{did_you_mean(name, _OPTIONS)}Options: {', '.join(_OPTIONS)}")
         if column.generated is not None:
             self._refuse("columns", "a generated column has computed values", "Remove its options")
-        kinds = [name for name in ("range", "labels", "pattern") if name in options]
+        kinds = [name for name in ("range", "labels", "pattern", "expression") if name in options]
+        if "expression" in options and len(options) > 1:
+            kinds = ["expression", *(name for name in options if name != "expression")]
         if len(kinds) > 1:
             self._refuse(kinds[1], f"cannot be combined with {kinds[0]}", "Keep one of them")
-        first, count = self._range() if "range" in options else (0, 0)
+        distribution = self._distribution()
         labels = self._labels() if "labels" in options else ()
+        first, count, parameters = self._drawn(distribution, len(labels))
         if len(labels) < 1 and not count and "distribution" in options:
             self._refuse("distribution", "needs a range or labels", "Add one of them")
+        weights = self._weights(len(labels)) if "weights" in options else ()
+        drawn = [number for number, weight in enumerate(weights) if weight] or range(len(labels))
         return ColumnOptions(
             first,
             count,
-            labels,
-            self._weights(len(labels)) if "weights" in options else (),
+            tuple(labels[number] for number in drawn),
+            tuple(weight for weight in weights if weight),
             self._pattern() if "pattern" in options else "",
-            self._distribution(),
+            distribution,
             self._nulls() if "nulls" in options else None,
+            parameters,
+            self._expression() if "expression" in options else "",
         )
 
     def _range(self) -> tuple[int, int]:
@@ -193,6 +219,63 @@ class _Reader:
         if count >= _MOST_POINTS:
             self._refuse("range", "has 2^62 values or more", "Use a smaller range")
         return first, count
+
+    def _drawn(self, distribution: str, labels: int) -> tuple[int, int, tuple[float, ...]]:
+        """Return the range, and what :func:`quantiles` takes: in points from its first one on."""
+        column, given, known = self._column, self._options, _PARAMETERS[distribution]
+        for name in given.keys() & _NUMBERS:
+            if name not in known or (labels and name != "exponent"):
+                self._refuse(name, f"is not of the distribution {distribution} here", "Leave it out")
+            is_place = name == "mean" and distribution == "normal"
+            if not is_place and not (_is_number(given[name]) and 0 < given[name] <= _MOST_NUMBER):
+                self._refuse(name, f"{given[name]!r} is not a number above 0", "Write a number")
+        first, count = self._range() if "range" in given else (0, 0)
+        if distribution in ("uniform", "zipf"):
+            return first, count, (float(given.get("exponent", 1)),) if distribution == "zipf" else ()
+        is_moment, is_date = column.type in MOMENT_TYPES, column.type is MySQLType.DATE
+        may_lack = bool(count or labels) if distribution == "normal" else False
+        if missing := [name for name in known if name not in given and not may_lack]:
+            self._refuse(missing[0], "is missing", f"The distribution {distribution} needs {' and '.join(known)}")
+        if not labels and not count and column.type not in _RANGED_TYPES:
+            self._refuse("distribution", "is not possible for this type", f"It is for labels, and for {_RANGED}")
+        step = unit_of(column) if is_moment else 1
+        scale = 1e6 / step if is_moment else 1 / 86_400 if is_date else unit_of(column)
+        if distribution == "normal":
+            begin, spread = self._steps(given["mean"]) if "mean" in given else None, given.get("deviation", 0) * scale
+        else:
+            begin, spread = first if is_moment or is_date else 0, given[known[0]] * scale
+        sigma = given.get("sigma", 0)
+        if not count and not labels:
+            if distribution != "normal" and (is_moment or is_date):
+                self._refuse(
+                    "range", "is missing", "Write the time that the distribution begins with, and the last one"
+                )
+            reach, (least, most) = spread * (40 if not sigma else math.exp(min(8 * sigma, 40))), self._limits()
+            if is_moment or is_date:
+                least, most = max(least, self._steps(dt.date.min)), min(most, self._steps(dt.date.max))
+            low = max(least, (begin or 0) - (reach * step if distribution == "normal" else 0))
+            first = int(low) // step * step
+            count = int(min(most, (begin or 0) + reach * step) - first) // step + 1
+        middle = ((labels or count) - 1) / 2 if begin is None else (begin - first) / step
+        numbers = (middle, spread or (labels or count) / 7, *([float(sigma)] if sigma else []))
+        try:
+            quantiles(distribution, numbers, labels or count)
+        except ValueError:
+            self._refuse("distribution", "has nearly nothing in the range", "Use parameters that fit the column")
+        return first, count, numbers
+
+    def _expression(self) -> str:
+        given, known = self._options["expression"], [column.name.lower() for column in self._table.info.columns]
+        try:
+            named = column_names(given) if isinstance(given, str) else ()
+        except DdlError as fault:
+            self._refuse("expression", fault.message, "Write SQL over columns of the same row: net * 0.19")
+        for name in named:
+            if name.lower() not in known:
+                self._refuse("expression", f"there is no column {name!r}", f"{did_you_mean(name, known)}Name another")
+        if not named:
+            self._refuse("expression", f"{given!r} names no column", "Write SQL over columns of the row: net * 0.19")
+        return str(given)
 
     def _limits(self) -> tuple[float, float]:
         column = self._column
@@ -282,8 +365,8 @@ class _Reader:
 
     def _distribution(self) -> str:
         given = self._options.get("distribution", "uniform")
-        if given not in _DISTRIBUTIONS:
-            self._refuse("distribution", f"{given!r} is not known", f"Use one of {', '.join(_DISTRIBUTIONS)}")
+        if given not in _PARAMETERS:
+            self._refuse("distribution", f"{given!r} is not known", f"Use one of {', '.join(_PARAMETERS)}")
         return str(given)
 
     def _nulls(self) -> float:

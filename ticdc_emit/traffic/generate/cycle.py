@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ticdc_emit.traffic.generate.arrays import Ints
-from ticdc_emit.traffic.generate.model import TableOptions, zipf_shares
+from ticdc_emit.traffic.generate.distributions import zipf_shares
+from ticdc_emit.traffic.generate.model import TableOptions
 from ticdc_emit.tso import LOGICAL_BITS
 
 HOT_SPAN = 16

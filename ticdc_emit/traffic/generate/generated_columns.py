@@ -1,7 +1,11 @@
-"""Values of stored generated columns, from those of other columns; what cannot be evaluated exactly is refused."""
+"""Values of stored generated columns and of the model's expressions, from those of other columns; what cannot be
+evaluated exactly is refused.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -18,11 +22,18 @@ _EVALUATION_ERRORS = (ValueError, ArithmeticError, TypeError, pa.ArrowException)
 
 
 class GeneratedColumns:
-    """A table's stored generated columns, each after those that it refers to (``schema/columns.py``)."""
+    """A table's stored generated columns. ``expressions``: of other columns, which are computed like these."""
 
-    def __init__(self, info: TableInfo) -> None:
-        self._info = info
-        self._stored = [column for column in info.row_columns if column.generated == "stored"]
+    def __init__(self, info: TableInfo, expressions: Mapping[str, str]) -> None:
+        computed = [
+            replace(each, generated="stored", generated_expr=expressions[each.name])
+            if each.name in expressions
+            else each
+            for each in info.columns
+        ]
+        self._info = replace(info, columns=tuple(computed))
+        self._expressions = expressions
+        self._stored = [column for column in self._info.row_columns if column.generated == "stored"]
 
     @cached_property
     def operands(self) -> frozenset[str]:
@@ -54,8 +65,8 @@ class GeneratedColumns:
 
     def _refusal(self, column: Column, why: str) -> SchemaError:
         return SchemaError(
-            f"the generated column cannot be computed: {why}",
-            remedy="Leave the column out of the schema, write another expression (docs/filters.md lists what can be "
+            f"the {'expression' if column.name in self._expressions else 'generated column'} cannot be computed: {why}",
+            remedy="Leave the column out, write another expression (docs/filters.md lists what can be "
             "evaluated), or give the columns in it smaller values with a model",
             table=self._info.full_name,
             column=column.name,

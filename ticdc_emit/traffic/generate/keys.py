@@ -246,15 +246,20 @@ class _Planner:
         """Return whether a column can show every update; :class:`ConfigError` for options that its key forbids."""
         options = self._options.get((self._table.name, column.name))
         role = self._roles.get(column.name)
-        if options is not None and role is not None and (options.nulls or not isinstance(role, Fixed)):
+        if (
+            options is not None
+            and role is not None
+            and (options.nulls or options.expression or not isinstance(role, Fixed))
+        ):
             raise ConfigError(
                 "the column is in a key, which determines its values",
-                remedy="Remove nulls" if isinstance(role, Fixed) else "Remove its options",
+                remedy="Remove nulls" if isinstance(role, Fixed) and options.nulls else "Remove its options",
                 table=self._table.info.full_name,
                 column=column.name,
                 option="model",
             )
-        return role is None and not is_constant(column) and varies(column, options)
+        is_computed = options is not None and bool(options.expression)
+        return role is None and not is_computed and not is_constant(column) and varies(column, options)
 
     def _follow(self, number: int, reference: Reference) -> None:
         may_be_null = all(self._table.column(name).nullable for name in reference.columns)

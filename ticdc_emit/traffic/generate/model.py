@@ -5,7 +5,6 @@ mapping, out a :class:`Model` whose numbers are checked. Names of tables and col
 
 from __future__ import annotations
 
-import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import did_you_mean
+from ticdc_emit.traffic.generate.distributions import poisson_counts, zipf_shares
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable
 
 ModelSource = str | os.PathLike[str] | Mapping[str, Any]
@@ -37,31 +37,10 @@ class Children:
         """Return how many each of so many parents has: quantiles of the distribution. ``total``: of all, for zipf."""
         if self.distribution == "zipf":
             return zipf_shares(total, parents, self.parameter)
-        places, counts = [(number + 0.5) / parents for number in range(parents)], list[int]()
-        if self.distribution != "poisson":
-            low, high = self.parameter if self.distribution == "uniform" else (self.parameter, self.parameter)
-            return [low + int(place * (high - low + 1)) for place in places]
-        count, share = 0, math.exp(-self.parameter)
-        reached = share
-        for place in places:
-            while reached < place:
-                count += 1
-                share *= self.parameter / count
-                reached += share
-            counts.append(count)
-        return counts
-
-
-def zipf_shares(total: int, among: int, exponent: float) -> list[int]:
-    """Return whole parts of a total, the largest first."""
-    weights = [(rank + 1) ** -exponent for rank in range(among)]
-    scale = total / sum(weights, 1e-300)
-    shares, reached, given = [], 0.0, 0
-    for weight in weights:
-        reached += weight * scale
-        shares.append(round(reached) - given)
-        given = round(reached)
-    return shares
+        if self.distribution == "poisson":
+            return poisson_counts(self.parameter, parents)
+        low, high = self.parameter
+        return [low + (2 * number + 1) * (high - low + 1) // (2 * parents) for number in range(parents)]
 
 
 @dataclass(frozen=True)
@@ -201,7 +180,9 @@ def _children(given: Any, table: Mapping[str, Any], place: str) -> Children:
         if not isinstance(value, Sequence) or len(value) != 2 or sorted(value) != list(value):
             raise ConfigError(f"{place} range: {shown(value)} is not a pair", remedy="Write [least, most]", option=name)
         value = tuple(value)
-    for each in value if distribution == "uniform" else (value,):
+    elif distribution == "fixed":
+        value = value, value
+    for each in value if isinstance(value, tuple) else (value,):
         kind = int if distribution in ("uniform", "fixed") else int | float
         _require_number(each, 0, 5 if distribution == "zipf" else _MOST_CHILDREN, f"{place} {name}", name, kind)
     return Children(given["of"], distribution, value)

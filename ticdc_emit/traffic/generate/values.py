@@ -2,18 +2,16 @@
 
 A value is a function of the row (:func:`is_constant`), or of the row and a step. A range or a list of labels has a
 number of points, of which the distribution draws one. Hashes of the column that must show every update have a parity
-(:class:`~ticdc_emit.traffic.generate.arrays.Bits`): two neighbours differ, and weights hold for pairs of labels.
+(:class:`~ticdc_emit.traffic.generate.arrays.Bits`): two neighbours differ. A chosen distribution holds nevertheless.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,6 +29,7 @@ from ticdc_emit.sql.types import (
 )
 from ticdc_emit.traffic.generate.arrays import (
     Bits,
+    Bytes,
     Hashes,
     Ints,
     Mask,
@@ -51,6 +50,7 @@ from ticdc_emit.traffic.generate.arrays import (
     with_nulls,
 )
 from ticdc_emit.traffic.generate.column_options import ColumnOptions, pattern_parts, unit_of
+from ticdc_emit.traffic.generate.distributions import quantiles
 from ticdc_emit.traffic.generate.texts import (
     LASTING,
     binary_float,
@@ -117,7 +117,7 @@ def realistic(
     else:
         bits = Hashes(hash_numbers(_version(column, salt, at), at.hash), salt)
     if options is not None and options.has_values:
-        values = _value_by_option(column, options, bits)
+        values = _value_by_option(column, options, bits, at, salt)
     else:
         values = _value(column, bits, at, seed_of, fixed=fixed, is_operand=is_operand)
     if options is not None and options.nulls is not None:
@@ -321,16 +321,16 @@ def _vector(column: Column, bits: Hashes) -> pa.Array:
 
 _LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
 _MOST_DIGITS = 9  # of one hash
-_NORMAL_PARTS, _NORMAL_BITS = 4, 15
-_DRAWN_BITS = 30  # of a share from 0 to 1
+_SHARE_BITS = 53  # of a share from 0 to 1
 
 
-def _value_by_option(column: Column, options: ColumnOptions, bits: Hashes) -> pa.Array:
+def _value_by_option(column: Column, options: ColumnOptions, bits: Hashes, at: Versions, salt: int) -> pa.Array:
     if options.pattern:
         return fixed_width(_pattern(options.pattern, bits))
+    points = _points(options, bits) if bits.parity is None or options.points < 2 else _changing(options, at, salt)
     if options.labels:
-        return _native_labels(column, options.labels).take(pa.array(_place(options, bits)))
-    return _in_range(column, options.first, _point(options.count, options.distribution, bits))
+        return _native_labels(column, options.labels).take(pa.array(points))
+    return _in_range(column, options.first, points)
 
 
 def _native_labels(column: Column, labels: tuple[str, ...]) -> pa.Array:
@@ -352,68 +352,48 @@ def _in_range(column: Column, first: int, point: Ints) -> pa.Array:
     return pa.array((numbers / unit_of(column) if column.type in FLOAT_TYPES else numbers).astype(native))
 
 
-def _place(options: ColumnOptions, bits: Hashes) -> Ints:
-    count = len(options.labels)
-    if not options.weights:
-        return _point(count, options.distribution, bits)
-    total, bounds = sum(options.weights), [0.0]
-    for weight in options.weights:
-        bounds.append(bounds[-1] + weight / total)
-    places = np.searchsorted(np.array(bounds[1:-1]), _share(bits), side="right")
-    return _alternate(places, count, bits.parity)
+def _points(options: ColumnOptions, bits: Hashes) -> Ints:
+    """Return the numbers of labels, or places in the range, as the distribution or the weights have them."""
+    count = options.points
+    if count == 1 or (options.distribution == "uniform" and not options.weights):
+        return units(Bits(bits(0).bits), count)
+    share = (bits(0).bits >> np.uint64(64 - _SHARE_BITS)) / float(1 << _SHARE_BITS)
+    if options.weights:
+        bounds = np.cumsum(options.weights) / sum(options.weights)
+        return np.searchsorted(bounds[:-1], share, side="right")
+    drawn = np.interp(share, *quantiles(options.distribution, options.parameters, count))
+    return np.clip(np.floor(drawn).astype(np.int64), 0, count - 1)
 
 
-def _share(bits: Hashes) -> npt.NDArray[np.float64]:
-    share: npt.NDArray[np.float64] = (bits(0).bits & np.uint64((1 << _DRAWN_BITS) - 1)) / float(1 << _DRAWN_BITS)
-    return share
+_DRAWS = 16
 
 
-def _point(count: int, distribution: str, bits: Hashes) -> Ints:
-    if distribution == "uniform" or count == 1:
-        return units(bits(0), count)
-    if distribution == "zipf":
-        points = _of_every_magnitude(count, _share(bits))
-    else:  # the sum of some uniform numbers
-        drawn, part = bits(0).bits, np.uint64((1 << _NORMAL_BITS) - 1)
-        total = sum((drawn >> np.uint64(_NORMAL_BITS * n) & part).view(np.int64) for n in range(_NORMAL_PARTS))
-        points = np.floor(total / float(_NORMAL_PARTS << _NORMAL_BITS) * count).astype(np.int64)
-    return _alternate(np.clip(points, 0, count - 1), count, bits.parity)
+def _changing(options: ColumnOptions, at: Versions, salt: int) -> Ints:
+    """Return points of which two neighbours differ. Those of even steps are drawn alone, those of odd ones until they
+    differ from both neighbours. Two labels alternate.
+    """
 
+    def drawn(step: Ints, nth: int = 0) -> Ints:
+        return _points(options, Hashes(hash_numbers(step, at.hash), salt_of(salt, nth) if nth else salt))
 
-def _of_every_magnitude(count: int, share: npt.NDArray[np.float64]) -> Ints:
-    """Return points whose logarithms are even: between two entries of a table of powers, which is exact everywhere."""
-    powers = _powers(count + 1)
-    place = share * (len(powers) - 1)
-    low = place.astype(np.int64)
-    points: Ints = (powers[low] + (powers[low + 1] - powers[low]) * (place - low)).astype(np.int64) - 1
+    if options.points == 2:
+        return drawn(np.zeros_like(at.step)) ^ (at.step & 1)
+    points, before, after = drawn(at.step), drawn(at.step - 1), drawn(at.step + 1)
+    for nth in range(1, _DRAWS + 1):
+        clashes = (at.step & 1 == 1) & ((points == before) | (points == after))
+        if not clashes.any():
+            return points
+        has_next = before + 1 < options.points
+        if nth < _DRAWS:
+            other = drawn(at.step, nth)
+        else:  # a neighbour of the point before
+            other, second = before + np.where(has_next, 1, -1), before + np.where(has_next, -1, -2)
+            other = np.where(other == after, np.where(second < 0, before + 2, second), other)
+        points = np.where(clashes, other, points)
     return points
 
 
-_STEPS = 8  # an octave has 2**8 entries
-
-
-@lru_cache(maxsize=64)
-def _powers(most: int) -> npt.NDArray[np.float64]:
-    """Return growing powers from 1 on, the last one about ``most``. (A square root is exact, a power need not be.)"""
-    factor = 2.0
-    for _ in range(_STEPS):
-        factor = math.sqrt(factor)
-    octave = [1.0]
-    for _ in range((1 << _STEPS) - 1):
-        octave.append(octave[-1] * factor)
-    powers = [math.ldexp(power, octaves) for octaves in range(most.bit_length()) for power in octave]
-    return np.array([power for power in powers if power < most] + [float(most)])
-
-
-def _alternate(points: Ints, count: int, parity: Ints | None) -> Ints:
-    """Return the points; with a parity, the one of their pair that has it."""
-    if parity is None or count == 1:
-        return points
-    paired = points & -2 | parity
-    return paired - 2 * (paired >= count)
-
-
-def _pattern(pattern: str, bits: Hashes) -> npt.NDArray[np.uint8]:
+def _pattern(pattern: str, bits: Hashes) -> Bytes:
     parts = [(is_placeholder, text.encode()) for is_placeholder, text in pattern_parts(pattern)]
     rows = np.empty((len(bits(0).bits), sum(len(text) for _, text in parts)), np.uint8)
     nth = start = 0

@@ -1,0 +1,174 @@
+"""The model of generated traffic: what is asked for is measured, what is no model is refused."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from lawful_fold import violations
+
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.traffic.generate import generate_arrow
+from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.model import read_model
+from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.generate.tables import Refusals, source_tables
+
+SQL = """
+create table s.customers (id bigint primary key, name varchar(40), boss bigint,
+  foreign key (boss) references customers (id));
+create table s.orders (id bigint primary key, customer bigint not null, net decimal(10,2),
+  foreign key (customer) references customers (id));
+create table s.lines (o bigint, n tinyint, v int, primary key (o, n), foreign key (o) references orders (id));
+create table s.parts (o bigint, n tinyint, m int, v int, primary key (o, n, m),
+  foreign key (o, n) references `lines` (o, n));
+create table s.ships (id bigint primary key, o bigint, v int, foreign key (o) references orders (id));
+"""
+KIN: dict[str, Any] = {
+    "orders": {"children": {"of": "customers", "distribution": "poisson", "mean": 3}},
+    "s.lines": {"children": {"of": "s.orders", "count": 3}},
+    "parts": {"children": {"of": "lines", "range": [0, 2]}},
+}
+
+
+def planned(tables: Any, rows: int, **sections: Any) -> TrafficPlan:
+    return plan_traffic(SQL, Settings(rows, seed=1, model=read_model({"tables": tables, **sections})))
+
+
+def final(plan: TrafficPlan, rows: int) -> dict[str, list[dict[str, Any]]]:
+    return {
+        table.info.name: table.final(np.arange(plan.cycle.count(table.number, rows)), rows, 0).to_pylist()
+        for table in plan.tables
+    }
+
+
+def test_changes_are_shared_by_weight() -> None:
+    weights = {"customers": 1, "orders": 9, "lines": 30, "parts": 0.5, "ships": 2}
+    tables = {"*": {"updates": 2}} | {name: {"weight": weight} for name, weight in weights.items()}
+    tables["orders"] |= {"children": {"of": "customers", "distribution": "zipf", "exponent": 1.1}, "updates": 5}
+    plan, rows = planned(tables, 400_000), 400_000
+    for table in plan.tables:
+        share = plan.cycle.count(table.number, rows) / rows
+        assert share == pytest.approx(weights[table.info.name] / sum(weights.values()), rel=0.02)
+
+
+def test_children_per_parent_have_the_distribution() -> None:
+    rows = 400_000
+    tables = final(planned(KIN, rows), rows)
+    orders = Counter(row["customer"] for row in tables["orders"])
+    counts = Counter(orders[row["id"]] for row in tables["customers"])
+    for count in range(9):
+        share = math.exp(-3) * 3**count / math.factorial(count)
+        assert counts[count] / len(tables["customers"]) == pytest.approx(share, abs=0.012)
+    numbers: dict[int, set[int]] = {row["id"]: set() for row in tables["orders"]}
+    for row in tables["lines"]:
+        numbers[row["o"]].add(row["n"])
+    assert all(found == set(range(1, len(found) + 1)) for found in numbers.values())
+    assert sum(len(found) == 3 for found in numbers.values()) / len(numbers) > 0.99
+    parts = Counter((row["o"], row["n"]) for row in tables["parts"])
+    held = Counter(parts[row["o"], row["n"]] for row in tables["lines"])
+    assert all(held[count] / len(tables["lines"]) == pytest.approx(1 / 3, abs=0.012) for count in range(3))
+
+
+@pytest.mark.parametrize("deletes", [0, 0.7, 1])
+def test_children_obey_their_foreign_keys_in_transactions_of_any_size(deletes: float) -> None:
+    sections = {"load": {"transaction_size": 4}, "trouble": {"shared_commits": 0.6}}
+    plan = planned(KIN | {"customers": {"deletes": deletes}}, 9_000, **sections)
+    changes = [row for batch in plan.changes(np.arange(9_000)) for row in batch.to_pylist()]
+    for row in changes:
+        row |= {which: None if row[which] is None else dict(row[which]) for which in ("before", "after")}
+    assert violations(source_tables(catalog_from_sql(SQL), None, Refusals()), changes) == []
+    table = plan.tables[2]
+    some = np.array([7, 1_999, 8, 0])
+    assert table.typed(some).equals(table.typed(np.arange(2_000)).take(pa.array(some)))
+
+
+def distance(values: list[float], share_below: Any) -> float:
+    """Return the Kolmogorov-Smirnov distance of rounded values."""
+    points, counts = np.unique(np.array(values, float), return_counts=True)
+    return float(max(abs(np.cumsum(counts) / len(values) - [share_below(point) for point in points])))
+
+
+NORMAL = NormalDist()
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "beside-others"])
+@pytest.mark.parametrize(
+    ("kind", "options", "share_below"),
+    [
+        ("int", {"distribution": "normal", "mean": 300, "deviation": 40}, lambda v: NORMAL.cdf((v - 299.5) / 40)),
+        ("double", {"distribution": "normal", "mean": -5, "deviation": 2.5}, lambda v: NORMAL.cdf((v + 5.005) / 2.5)),
+        (
+            "decimal(12,2)",
+            {"distribution": "lognormal", "median": 50, "sigma": 1},
+            lambda v: NORMAL.cdf(math.log((v + 0.005) / 50)),
+        ),
+        ("bigint", {"distribution": "exponential", "mean": 1000}, lambda v: 1 - math.exp(-(v + 0.5) / 1000)),
+        (
+            "int",
+            {"distribution": "zipf", "exponent": 1, "range": [1, 400]},
+            lambda v: sum(1 / k for k in range(1, int(v) + 1)) / sum(1 / k for k in range(1, 401)),
+        ),
+        ("int", {"range": [1, 50]}, lambda v: v / 50),
+    ],
+)
+def test_values_have_the_distribution_also_where_they_show_every_update(
+    kind: str, options: Any, share_below: Any, alone: bool
+) -> None:
+    sql = f"create table t (id bigint primary key, v {kind} not null{'' if alone else ', w int'})"
+    (batches,) = generate_arrow(sql, rows=30_000, model={"columns": {"v": options}}).changes.values()
+    changes = pa.Table.from_batches(list(batches)).to_pylist()
+    assert not alone or all(each["before"]["v"] != each["after"]["v"] for each in changes if each["op"] == "u")
+    values = [float(each["after"]["v"]) for each in changes if each["op"] == "cu"[alone]]
+    assert distance(values, share_below) < (0.04 if "exponent" in options and alone else 1.95 / math.sqrt(len(values)))
+
+
+def test_times_have_deviations_in_seconds_and_expressions_are_of_the_row() -> None:
+    sql = (
+        "create table t (id bigint primary key, at datetime(3) not null, net decimal(9,2) not null, vat decimal(12,4))"
+    )
+    columns = {
+        "at": {"distribution": "normal", "mean": "2026-01-01T00:00:00", "deviation": 86_400},
+        "vat": {"expression": "net * 0.19"},
+    }
+    (batches,) = generate_arrow(sql, rows=5_000, model={"columns": columns}).changes.values()
+    rows = [row for row in pa.Table.from_batches(list(batches))["after"].to_pylist() if row is not None]
+    assert all(row["vat"] * 100 == row["net"] * 19 for row in rows)
+    stamps = pa.array([row["at"] for row in rows]).cast(pa.int64()).to_numpy()
+    assert np.std(stamps) / 1e6 == pytest.approx(86_400, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ({"tabels": {}}, "'tabels' is not a section.* Did you mean tables"),
+        ({"load": {"ddl_rat": 1}}, r"\[load\] ddl_rat: is not an option.* Did you mean ddl_rate"),
+        ({"load": {"transaction_size": 0.5}}, "transaction_size is out of its range: 0.5"),
+        ({"trouble": {"lag": "much"}}, "lag is out of its range: 'much'"),
+        ({"load": 3}, r"\[load\] is not a table"),
+        ({"tables": {"order": {"weight": 1}}}, "no table 'order'.* Did you mean s.orders"),
+        ({"tables": {"orders": {"rows": 5}}}, "rows: is not an option.* weight"),
+        ({"tables": {"orders": {"children": {"of": "ships", "count": 1}}}}, "no foreign key refers to s.ships"),
+        ({"tables": {"orders": {"children": {"count": 1}}}}, "children needs of and count"),
+        ({"tables": {"orders": {"children": {"of": "customers", "mean": 1}}}}, "children mean: is not an option"),
+        ({"tables": {"lines": {"deletes": 1, **KIN["s.lines"]}}}, "cannot be combined with deletes"),
+        ({"tables": {"lines": {"children": {"of": "orders", "count": 200}}}}, "96,000 rows for 480 parents"),
+        ({"columns": {"net": {"distribution": "normal", "mean": 3}}}, "deviation: is missing"),
+        ({"columns": {"net": {"distribution": "exponential", "mean": 3, "sigma": 1}}}, "sigma: is not of the"),
+        ({"columns": {"net": {"distribution": "exponential", "mean": 1, "range": [99, 100]}}}, "nearly nothing"),
+        ({"columns": {"name": {"distribution": "lognormal", "median": 1, "sigma": 1}}}, "not possible for this type"),
+        ({"columns": {"net": {"expression": "nett * 2"}}}, "no column 'nett'.* Did you mean net"),
+        ({"columns": {"net": {"expression": "net +"}}}, "expression"),
+        ({"columns": {"net": {"expression": "net + 1"}}}, "expression cannot be computed: .* computed from itself"),
+        ({"columns": {"orders.id": {"expression": "net"}}}, "in a key, which determines"),
+    ],
+)  # fmt: skip
+def test_what_is_no_model_is_refused(model: Any, why: str) -> None:
+    with pytest.raises(TicdcEmitError, match=why):
+        plan_traffic(SQL, Settings(100, model=read_model(model)))
