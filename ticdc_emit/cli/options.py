@@ -35,7 +35,7 @@ _Class = TypeVar("_Class", bound=type[Any])
 
 REQUIRED: Any = MISSING
 
-SOURCE, TRAFFIC, TIME, DELIVERY = "Source", "Traffic", "Time", "Delivery"
+SOURCE, TRAFFIC, TIME = "Source", "Traffic", "Time"
 CHANGEFEED, SPARK, OUTPUT, SERVER = "Changefeed", "Spark", "Output", "Server"
 
 
