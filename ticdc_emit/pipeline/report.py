@@ -11,9 +11,11 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ticdc_emit.delivery.base import DeliveryReport
+from ticdc_emit.delivery.message_digest import MODULUS
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.deliver.deliver_task import add_counts
@@ -37,7 +39,8 @@ class _Work:
     bad rows of each ``schema.name`` (an update counts as one). ``filtered``: rows left out by each rule of ``[filter]``
     (``rules``, ``event-filters[0].ignore-event`` ...); ``filtered_ddl``: DDL events, each once its commit_ts was
     reached. ``discarded``: rows of each ``schema.name`` that a storage sink has discarded (docs/storage.md); they are
-    not among ``rows``. ``delivery``: what was acknowledged. ``ddl_events``: however many messages announce each.
+    not among ``rows``. ``changes``: rows by operation and table, and the sums of their messages' digests
+    (``ticdc_emit.delivery.message_digest``). ``delivery``: what was acknowledged. ``ddl_events``: however many messages announce each.
     ``claims``: messages in the claim-check storage. ``seconds``: spent on batches. ``watermark``: the last one sent,
     ``max_commit_ts``: the greatest of rows and DDL, both TSO or ``None``. ``finished_ms``: the wall clock. ``live``:
     whether messages carry the wall clock.
@@ -58,6 +61,7 @@ class _Work:
     filtered: Mapping[str, int] = field(default_factory=dict)
     filtered_ddl: Mapping[str, int] = field(default_factory=dict)
     discarded: Mapping[str, int] = field(default_factory=dict)
+    changes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def skipped_rows(self) -> int:
@@ -124,7 +128,15 @@ class _Work:
             if isinstance(value, float):
                 value = round(value, 3 if name == "seconds" else 1)
             values[name] = dict(value) if isinstance(value, Mapping) else value
-        return {**values, **self.delivery.to_dict()}
+        changes: dict[str, dict[str, Any]] = {}
+        for name, count in self.changes.items():
+            op, _, table = name.partition(" ")
+            changes.setdefault(table, {})[op] = f"{count % MODULUS:016x}" if op == "digest" else count
+        return {**values, **self.delivery.to_dict(), "changes": changes}
+
+    def save(self, path: str | Path) -> None:
+        """Write :meth:`to_json` to a file, for ``verify --expect``."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False)
@@ -190,7 +202,7 @@ class RunTotal(_Work):
         for name in ("watermark", "max_commit_ts"):
             reached = (getattr(self, name), getattr(report, name))
             work[name] = max((ts for ts in reached if ts is not None), default=None)
-        for name in ("skipped", "filtered", "filtered_ddl", "discarded", "controls"):
+        for name in ("skipped", "filtered", "filtered_ddl", "discarded", "controls", "changes"):
             work[name] = add_counts(getattr(self, name), getattr(report, name))
         batches = self.batches + (report.batch_id != self.last_batch_id)
         return replace(self, batches=batches, last_batch_id=report.batch_id, **work)

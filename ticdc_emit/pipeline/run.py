@@ -313,6 +313,7 @@ class Changefeed:
             filtered=add_counts(*(result.filtered for result in results.values())),
             filtered_ddl=planned.filtered_ddl(sent_until),
             discarded=discarded,
+            changes=add_counts(*(result.changes for result in results.values())),
         )
         return report, sent_until
 

@@ -97,8 +97,8 @@ class TaskResult:
 
     ``digest``: empty where none was asked for. ``discarded``: by table, how many of ``rows`` a storage sink has
     discarded; they are not among ``messages``. Of the whole batch or task, in the result of one topic-partition:
-    ``claims``, ``retries``, ``skipped`` (bad rows by table), ``filtered`` (by rule), ``counts`` (``row_counts`` as an
-    Arrow IPC body).
+    ``claims``, ``retries``, ``skipped`` (bad rows by table), ``filtered`` (by rule), ``changes`` (of
+    ``EncodedRows``), ``counts`` (``row_counts`` as an Arrow IPC body).
     """
 
     rows: int = 0
@@ -113,6 +113,7 @@ class TaskResult:
     skipped: dict[str, int] = field(default_factory=dict)
     filtered: dict[str, int] = field(default_factory=dict)
     discarded: dict[str, int] = field(default_factory=dict)
+    changes: dict[str, int] = field(default_factory=dict)
     controls: dict[str, int] = field(default_factory=dict)
 
     def plus(self, other: TaskResult) -> TaskResult:
@@ -128,7 +129,7 @@ class TaskResult:
 
 
 _BODIES = ("digest", "counts")
-_BY_NAME = ("skipped", "filtered", "discarded", "controls")
+_BY_NAME = ("skipped", "filtered", "discarded", "changes", "controls")
 _COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in (*_BODIES, *_BY_NAME))
 RESULT_SCHEMA = pa.schema(
     [
@@ -289,9 +290,10 @@ class DeliverTask:
             target: self._rows(target, merge, store, schedules, results.setdefault(target, TaskResult()))
             for target, merge in merges.items()
         }
-        if store.late_rows or store.filtered or store.skipped:
+        if store.late_rows or store.filtered or store.skipped or store.changes:
             first = results.setdefault(self.plan.targets[0], TaskResult())
             first.late_rows, first.filtered, first.skipped = store.late_rows, dict(store.filtered), dict(store.skipped)
+            first.changes = dict(store.changes)
         return encoder, rows, results
 
     def _deliver(

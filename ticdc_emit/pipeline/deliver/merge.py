@@ -7,6 +7,7 @@ holds. So rows of many chunks cost little more than those of one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -263,6 +264,7 @@ class HeldRows:
     def __init__(self, held: Held) -> None:
         self._made, self._sorter, self._told, self.skipped = held
         self.late_rows, self.filtered = self._sorter.late_rows, self._sorter.kept_back
+        self.changes = sum((Counter(each.changes) for each in self._made), Counter[str]())
 
     def merges(self) -> dict[Target, HeldMerge]:
         """Return the rows of each topic-partition, in order."""

@@ -9,6 +9,7 @@ Messages beyond the bound are shuffled, as are those of small chunks.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -81,6 +82,8 @@ class ChunkKind(IntEnum):
     """Nothing; ``rows`` were left out by the rule that is named in the topic's place."""
     COUNTS = 7
     """How many rows the task has of each table (``pipeline.arrange.row_counts``)."""
+    CHANGES = 8
+    """The sums of messages by operation and table, as JSON (:attr:`EncodedRows.changes`)."""
     MESSAGES = 5
     """The messages: order key, key and value, and the value's end where the protocol keeps it apart."""
 
@@ -117,12 +120,15 @@ class _Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """The messages of a batch; ``codes``: the place of each topic times ``MOST_PARTITIONS``, plus the partition."""
+    """The messages of a batch; ``codes``: the place of each topic times ``MOST_PARTITIONS``, plus the partition.
+    ``changes``: how many there are (``insert shop.orders``), and their digests (``digest shop.orders``), if asked for.
+    """
 
     topics: tuple[str, ...]
     codes: _Codes
     order_keys: pa.Array | None
     encoded: Encoded
+    changes: Mapping[str, int] = field(default_factory=dict)
 
     def target(self, place: int) -> Target:
         """Return where a message goes."""
@@ -163,6 +169,8 @@ def messages_by_target(made: Sequence[EncodedRows]) -> Iterator[tuple[Target, pa
 def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
     for target, messages in messages_by_target(made):
         yield from _partition_chunks(messages, target, buckets, files)
+    changes = sum((Counter(each.changes) for each in made), Counter[str]())
+    yield _Chunk(0, ChunkKind.CHANGES, "", 0, 0, body=json.dumps(changes).encode())
     for each in made:
         for place, claim in each.encoded.claims:
             target = each.target(place)
@@ -320,6 +328,7 @@ class ChunkStore:
         self.transactions: dict[str, set[bytes]] = {}
         self.skipped: Counter[str] = Counter()
         self.filtered: Counter[str] = Counter()
+        self.changes: Counter[str] = Counter()
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the chunks of a batch."""
@@ -340,6 +349,8 @@ class ChunkStore:
                     self.late_rows += rows.as_py()
                 case ChunkKind.FILTERED:
                     self.filtered[target[0]] += rows.as_py()
+                case ChunkKind.CHANGES:
+                    self.changes.update(json.loads(body.as_py()))
                 case ChunkKind.COUNTS:
                     self._counts.append(self._hold(body))
                     self.returns_counts |= bucket.as_py() == 0

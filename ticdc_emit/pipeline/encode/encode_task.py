@@ -174,13 +174,13 @@ class EncodeTask:
     def _encoded(self, batches: Iterable[RowBatch]) -> Iterator[EncodedRows]:
         for together in _group_batches(batches):
             if not any(isinstance(rows.tables, TableGroup) for rows in together):
-                yield from encode_batches(together, self.plan)
+                yield from encode_batches(together, self.plan, sums=True)
                 continue
             try:
-                messages = list(encode_batches(together, self.plan))
+                messages = list(encode_batches(together, self.plan, sums=True))
             except TicdcEmitError:  # which does not tell whose row it is
                 by_table = (own for rows in together for own in rows.by_table())
-                messages = list(encode_batches(by_table, self.plan))
+                messages = list(encode_batches(by_table, self.plan, sums=True))
             yield from messages
 
 

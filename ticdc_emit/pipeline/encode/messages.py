@@ -6,7 +6,8 @@ together (:class:`SmallGroups`); whatever cannot be is made alone, so that error
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -29,6 +30,7 @@ from ticdc_emit.columnar.small_batches import ColumnBatcher
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, MOST_PARTITIONS, Target
+from ticdc_emit.delivery.message_digest import message_digests
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.arrange.row_batch import RowBatch, TableGroup
 from ticdc_emit.pipeline.arrange.row_reader import read_changes
@@ -39,10 +41,10 @@ from ticdc_emit.routing.partitions import partitions_of, table_hash
 _ARROW_LIMIT = (1 << 31) - 1
 
 
-def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedRows]:
+def encode_batches(batches: Iterable[RowBatch], plan: Plan, *, sums: bool = False) -> Iterator[EncodedRows]:
     """Yield the messages of each batch. What is wrong with one is raised in its turn, after those before it.
 
-    Errors name the table of a row only where a batch is of one.
+    ``sums``: whether changes are counted and digested, for the report (:attr:`EncodedRows.changes`). Errors name the table of a row only where a batch is of one.
     """
     read: list[tuple[RowBatch, list[Changes]]] = []
     fault = None
@@ -72,7 +74,9 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
                 else each
                 for changes, each in zip(groups, encoded, strict=True)
             ]
-        yield EncodedRows(topics, codes, rows.order_keys, _in_order(groups, encoded, rows.length))
+        whole = _in_order(groups, encoded, rows.length)
+        changes = _sums(groups, whole, with_keys=not plan.router.by_table) if sums and groups else {}
+        yield EncodedRows(topics, codes, rows.order_keys, whole, changes)
     if fault is not None:
         raise fault
 
@@ -105,6 +109,24 @@ def _in_order(groups: Sequence[Changes], encoded: Sequence[Encoded], rows: int) 
         for place, claim in each.claims
     )
     return Encoded(values if in_order else values.take(index), keys, claims, ends)
+
+
+def _sums(groups: Sequence[Changes], encoded: Encoded, *, with_keys: bool) -> Mapping[str, int]:
+    names: dict[tuple[str, str], int] = {}
+    codes = np.empty(len(encoded), np.int64)
+    for changes in groups:
+        encoders, places = [changes.encoder], np.zeros(1, np.int64)
+        if changes.tables is not None:
+            used, places = np.unique(changes.tables.codes, return_inverse=True)
+            encoders = [changes.tables.encoders[code] for code in used]
+        own = [names.setdefault((changes.op.value, each.table.full_name), len(names)) for each in encoders]
+        codes[slice(None) if changes.rows is None else changes.rows] = np.array(own)[places]
+    digests = np.zeros(len(names), np.uint64)
+    np.add.at(digests, codes, message_digests(encoded.keys if with_keys else None, encoded.values, encoded.ends))
+    sums = Counter[str]()
+    for (op, table), count, digest in zip(names, np.bincount(codes).tolist(), digests.tolist(), strict=True):
+        sums.update({f"{op} {table}": count, f"digest {table}": digest})
+    return sums
 
 
 def message_batch(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array) -> pa.RecordBatch:
