@@ -401,9 +401,11 @@ _KINDS = {
 def verify(options: Verify) -> int:
     """Read all messages that exist now and print the problems; return 1 if there are any."""
     from ticdc_emit.cli.report_page import Totals, write_verified
+    from ticdc_emit.consume.expected import ExpectedChanges
     from ticdc_emit.consume.verify import Verifier
 
     source = open_source(options)
+    expected = ExpectedChanges.read(source.config, options.expect, whole=not options.topics)
     store = source.claims() if options.claims else None
     checkpoint, newer, totals = source.checkpoint(), 0, Totals()
 
@@ -421,6 +423,7 @@ def verify(options: Verify) -> int:
         most=options.show,
         watch=watch if watched else None,
         empty_source=options.empty_source,
+        expected=expected if options.expect else None,
     )
     with step("reading", quiet=options.as_json):
         verifier.see_all(source.messages())

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
 from ticdc_emit.consume.continuity import Continuity
+from ticdc_emit.consume.expected import EXPECTED, ExpectedChanges
 from ticdc_emit.consume.invariants import (
     Checksums,
     ClaimChecks,
@@ -30,7 +31,7 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.storage_folder import FILE_NUMBERS, SCHEMA_FILES
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.hints import counted
-from ticdc_emit.protocols.decoder import EventReader
+from ticdc_emit.protocols.decoder import EventReader, Part
 from ticdc_emit.protocols.events import DecodeError, RowEvent, as_decode_error, kind_of
 from ticdc_emit.protocols.registered_avro import SchemaSource
 
@@ -49,6 +50,7 @@ INVARIANTS: Mapping[str, str] = {
     KeyColumns.name: "a row has its handle key, equal to the message's key",
     ClaimChecks.name: "the objects that messages name exist (if checked)",
     FILE_NUMBERS: "storage sink: an index file names the newest file of its folder, and all files before it exist",
+    EXPECTED: "there are the changes that the senders' reports have (--expect)",
     SCHEMA_FILES: "storage sink: a folder with rows has the schema file of its version",
 }
 
@@ -66,7 +68,7 @@ class Verifier:
     ``config``: the changefeed, or its sink URI. ``schemas``: Avro schema texts by id; default: the changefeed's
     registry. ``claims``: returns the object of a ``claimCheckLocation``; ``None``: objects are not checked. ``most``:
     how many findings of one invariant are kept. ``watch``: called with each message and each event in it, or ``None``.
-    ``empty_source``: the tables had no rows before the first message.
+    ``empty_source``: the tables had no rows before the first message. ``expected``: what the senders report.
 
     ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: the number
     of findings by invariant.
@@ -81,6 +83,7 @@ class Verifier:
         most: int = 1000,
         watch: Callable[[Message, Seen | None], object] | None = None,
         empty_source: bool = False,
+        expected: ExpectedChanges | None = None,
     ) -> None:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         self._reader = reader_for(config, schemas=schemas)
@@ -95,6 +98,7 @@ class Verifier:
         self._rows: set[int] = set()
         self._most = most
         self._watch = watch
+        self._expected = expected
         self._findings: list[Finding] = []
         self.counts: Counter[str] = Counter()
         self.found: Counter[str] = Counter()
@@ -136,6 +140,8 @@ class Verifier:
             self._stream.partitions[topic] = max(self._stream.partitions[topic], partition + 1)
         for invariant in (*self._invariants, *self._of_partitions):
             self.add(invariant.end(self._stream))
+        if self._expected is not None:
+            self.add(self._expected.findings())
         return sorted(self._findings, key=_position)
 
     def proof(self) -> Proof:
@@ -151,14 +157,19 @@ class Verifier:
         ]
         if stream.gaps:
             limits.append("messages at some offsets: they are gone, or were never there")
-        return Proof(tuple(proved), (*limits, *self._continuity.limits()))
+        limits += self._continuity.limits()
+        if self._expected is not None:
+            proved += self._expected.proved()
+            limits += self._expected.limits()
+        return Proof(tuple(proved), tuple(limits))
 
     def _part(self, message: Message, key: bytes | None, value: bytes | None) -> None:
         try:
             with as_decode_error:
                 event = self._reader.read(key, value)
                 if isinstance(event, RowEvent):
-                    kind, seen = "row", self._row(message, event, hash(self._reader.content(event, key, value)))
+                    content = hash(self._reader.content(event, key, value))
+                    kind, seen = "row", self._row(message, event, content, (key, value))
                 else:
                     kind, seen = kind_of(event), Seen(message, event)
                 seen.stored_at = self._reader.stored_at(message.key)
@@ -172,13 +183,15 @@ class Verifier:
             if findings := invariant.see(seen):
                 self.add(findings)
 
-    def _row(self, message: Message, event: RowEvent, content: int) -> Seen:
+    def _row(self, message: Message, event: RowEvent, content: int, part: Part) -> Seen:
         names = self._reader.key_names(event)
         key = row_key(event, names)
         table = message.topic, message.partition, event.schema, event.table
         whole = hash((table, content))
         first = whole not in self._rows
         self._rows.add(whole)
+        if self._expected is not None:
+            self._expected.see(event, message.topic, part, whole, first=first, keyed=key is not None)
         commit = event.commit_ts if event.commit_ts is not None else event.commit_ms
         if key is None:
             return Seen(message, event, key, commit, 0, content, first)

@@ -40,10 +40,10 @@ class _Work:
     (``rules``, ``event-filters[0].ignore-event`` ...); ``filtered_ddl``: DDL events, each once its commit_ts was
     reached. ``discarded``: rows of each ``schema.name`` that a storage sink has discarded (docs/storage.md); they are
     not among ``rows``. ``changes``: rows by operation and table, and the sums of their messages' digests
-    (``ticdc_emit.delivery.message_digest``). ``delivery``: what was acknowledged. ``ddl_events``: however many messages announce each.
-    ``claims``: messages in the claim-check storage. ``seconds``: spent on batches. ``watermark``: the last one sent,
-    ``max_commit_ts``: the greatest of rows and DDL, both TSO or ``None``. ``finished_ms``: the wall clock. ``live``:
-    whether messages carry the wall clock.
+    (``ticdc_emit.delivery.message_digest``). ``delivery``: what was acknowledged. ``ddl_events``: however many messages
+    announce each. ``claims``: messages in the claim-check storage. ``seconds``: spent on batches. ``watermark``: the
+    last one sent, ``max_commit_ts``: the greatest of rows and DDL, both TSO or ``None``. ``finished_ms``: the wall
+    clock. ``live``: whether messages carry the wall clock.
     """
 
     rows: int = 0
@@ -204,6 +204,8 @@ class RunTotal(_Work):
             work[name] = max((ts for ts in reached if ts is not None), default=None)
         for name in ("skipped", "filtered", "filtered_ddl", "discarded", "controls", "changes"):
             work[name] = add_counts(getattr(self, name), getattr(report, name))
+        if report.batch_id == self.last_batch_id:  # what it sent is what it sent before
+            work["changes"] = self.changes
         batches = self.batches + (report.batch_id != self.last_batch_id)
         return replace(self, batches=batches, last_batch_id=report.batch_id, **work)
 

@@ -44,7 +44,8 @@ _ARROW_LIMIT = (1 << 31) - 1
 def encode_batches(batches: Iterable[RowBatch], plan: Plan, *, sums: bool = False) -> Iterator[EncodedRows]:
     """Yield the messages of each batch. What is wrong with one is raised in its turn, after those before it.
 
-    ``sums``: whether changes are counted and digested, for the report (:attr:`EncodedRows.changes`). Errors name the table of a row only where a batch is of one.
+    ``sums``: whether changes are counted and digested, for the report (:attr:`EncodedRows.changes`).
+    Errors name the table of a row only where a batch is of one.
     """
     read: list[tuple[RowBatch, list[Changes]]] = []
     fault = None
@@ -75,8 +76,8 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan, *, sums: bool = Fals
                 for changes, each in zip(groups, encoded, strict=True)
             ]
         whole = _in_order(groups, encoded, rows.length)
-        changes = _sums(groups, whole, with_keys=not plan.router.by_table) if sums and groups else {}
-        yield EncodedRows(topics, codes, rows.order_keys, whole, changes)
+        own = _sums(groups, whole, with_keys=not plan.router.by_table) if sums and groups else {}
+        yield EncodedRows(topics, codes, rows.order_keys, whole, own)
     if fault is not None:
         raise fault
 
