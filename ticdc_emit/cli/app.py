@@ -594,7 +594,8 @@ class Verify(TopicOptions, OutputOptions):
     allow_empty: bool = option("Exit 0 even if there are no messages.", False, panel=_MESSAGES)
     empty_source: bool = option("The tables had no rows before the first message.", False, panel=_MESSAGES)
     report: Path | None = report_option()
-    expect: Sequence[Path] = option(
+    schema: Path | None = sql_file("DDL of the source's tables: compare keys, columns and labels.", panel=_MESSAGES)
+    expect: Sequence[str] = option(
         "What the sender printed with --json: compare the changes of each table. Repeat it for more runs.",
         (),
         "--expect",

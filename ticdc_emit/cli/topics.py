@@ -20,6 +20,7 @@ from rich.text import Text
 
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, result_console, say, step
+from ticdc_emit.cli.schema_files import schema_of_file
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document, protocol_parameters, spec_of
 from ticdc_emit.config.secrets import printable
@@ -405,7 +406,7 @@ def verify(options: Verify) -> int:
     from ticdc_emit.consume.verify import Verifier
 
     source = open_source(options)
-    expected = ExpectedChanges.read(source.config, options.expect, whole=not options.topics)
+    expected = ExpectedChanges.read(source.config, map(Path, options.expect), whole=not options.topics)
     store = source.claims() if options.claims else None
     checkpoint, newer, totals = source.checkpoint(), 0, Totals()
 
@@ -424,6 +425,7 @@ def verify(options: Verify) -> int:
         watch=watch if watched else None,
         empty_source=options.empty_source,
         expected=expected if options.expect else None,
+        schema=schema_of_file(options.schema, None),
     )
     with step("reading", quiet=options.as_json):
         verifier.see_all(source.messages())

@@ -161,7 +161,7 @@ class ExpectedChanges:
             return "these topics have none of it"
         if new == count and rows.first != rows.last:
             return "some came again in other bytes, so only their number is that of the report"
-        if rows.alike and new < count <= new + rows.copies:
+        if rows.alike and new < count < new + rows.copies:
             return "equal messages may be repetitions, or changes of their own"
         if new > count and self._begins_late:
             return "earlier runs of the same state have sent more: give their reports, too"

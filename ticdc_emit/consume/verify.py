@@ -28,6 +28,7 @@ from ticdc_emit.consume.invariants import (
     row_key,
 )
 from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.source_tables import SourceTables
 from ticdc_emit.consume.storage_folder import FILE_NUMBERS, SCHEMA_FILES
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.hints import counted
@@ -51,6 +52,7 @@ INVARIANTS: Mapping[str, str] = {
     ClaimChecks.name: "the objects that messages name exist (if checked)",
     FILE_NUMBERS: "storage sink: an index file names the newest file of its folder, and all files before it exist",
     EXPECTED: "there are the changes that the senders' reports have (--expect)",
+    SourceTables.name: "rows have the keys, columns and labels of the source's tables (--schema)",
     SCHEMA_FILES: "storage sink: a folder with rows has the schema file of its version",
 }
 
@@ -69,6 +71,7 @@ class Verifier:
     registry. ``claims``: returns the object of a ``claimCheckLocation``; ``None``: objects are not checked. ``most``:
     how many findings of one invariant are kept. ``watch``: called with each message and each event in it, or ``None``.
     ``empty_source``: the tables had no rows before the first message. ``expected``: what the senders report.
+    ``schema``: DDL of the source's tables.
 
     ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: the number
     of findings by invariant.
@@ -84,12 +87,15 @@ class Verifier:
         watch: Callable[[Message, Seen | None], object] | None = None,
         empty_source: bool = False,
         expected: ExpectedChanges | None = None,
+        schema: str | None = None,
     ) -> None:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         self._reader = reader_for(config, schemas=schemas)
         self._avro = config.codec.protocol.spec.registers_schemas
         self._continuity = Continuity(config, empty_source=empty_source)
-        self._invariants = (*_invariants_of(config, self._reader, claims), self._continuity)
+        self._source = None if schema is None else SourceTables(config, self._reader, schema)
+        own = () if self._source is None else (self._source,)
+        self._invariants = (*_invariants_of(config, self._reader, claims), *own, self._continuity)
         keyed = config.codec.protocol in (Protocol.AVRO, Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO)
         self._of_partitions = () if keyed else (Offsets(),)
         self._has_offsets = config.storage is None
@@ -185,6 +191,8 @@ class Verifier:
 
     def _row(self, message: Message, event: RowEvent, content: int, part: Part) -> Seen:
         names = self._reader.key_names(event)
+        if not names and self._source is not None:
+            names = self._source.key_names(event)
         key = row_key(event, names)
         table = message.topic, message.partition, event.schema, event.table
         whole = hash((table, content))

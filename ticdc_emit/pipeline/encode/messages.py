@@ -120,7 +120,10 @@ def _sums(groups: Sequence[Changes], encoded: Encoded, *, with_keys: bool) -> Ma
         if changes.tables is not None:
             used, places = np.unique(changes.tables.codes, return_inverse=True)
             encoders = [changes.tables.encoders[code] for code in used]
-        own = [names.setdefault((changes.op.value, each.table.full_name), len(names)) for each in encoders]
+        own = [
+            names.setdefault((changes.op.value, f"{each.table.schema}.{each.table.name}"), len(names))
+            for each in encoders
+        ]
         codes[slice(None) if changes.rows is None else changes.rows] = np.array(own)[places]
     digests = np.zeros(len(names), np.uint64)
     np.add.at(digests, codes, message_digests(encoded.keys if with_keys else None, encoded.values, encoded.ends))
