@@ -53,7 +53,8 @@ class _Rows:
 
 class ExpectedChanges:
     """``reports``: the reports of all runs that have sent the messages, each as of ``RunReport.to_dict``. ``whole``:
-    whether all topics are read. Raises :class:`~ticdc_emit.errors.ConfigError` for one without ``changes``.
+    whether all topics are read. Once there are :meth:`findings`, ``proved`` and ``limits`` say what was compared and
+    what could not be. Raises :class:`LookupError` for a report without ``changes``.
     """
 
     def __init__(
@@ -74,8 +75,8 @@ class ExpectedChanges:
         self._discarded: set[str] = set()
         self._rows: dict[str, _Rows] = {}
         self._digest_of: dict[int, int] = {}
-        self._proved: list[str] = []
-        self._limits: list[str] = []
+        self.proved: list[str] = []
+        self.limits: list[str] = []
         batches = newest = 0
         for report in reports:
             for table, counts in report["changes"].items():
@@ -84,7 +85,7 @@ class ExpectedChanges:
                 self._ops.setdefault(own, Counter()).update(ops)
                 self._digests[own] += int(counts["digest"], 16)
             self._discarded |= {self._shown(table) for table in report["discarded"]}
-            newest = max(newest, 1 + (report["batch_id"] if "batch_id" in report else report["last_batch_id"] or 0))
+            newest = max(newest, 1 + (report.get("batch_id", report.get("last_batch_id")) or 0))
             batches += report.get("batches", 1)
         self._begins_late = batches < newest
 
@@ -137,19 +138,21 @@ class ExpectedChanges:
             if rows.fits(count, self._digests[table]):
                 proved.append(count)
             elif why := self._unknown(table, rows, count, new):
-                self._limits.append(f"whether {table} has all changes of {self._name}: {why}")
+                self.limits.append(f"whether {table} has all changes of {self._name}: {why}")
             else:
-                said = ", ".join(counted(each, op) for op, each in sorted(wanted.items())) or "no change"
-                read = ", ".join(counted(each, op) for op, each in sorted(rows.ops.items())) or "none"
-                if count == new:
-                    text = f"messages are not those that were sent, though as many ({said})"
-                elif count > new:
-                    text = f"{counted(count - new, 'change')} of {count:,} missing: {said} were sent, here are {read}"
-                else:
-                    text = f"{counted(new - count, 'change')} more than were sent: {said}, here are {read}"
+                sent, here = (
+                    ", ".join(counted(each, op) for op, each in sorted(ops.items())) or "none"
+                    for ops in (wanted, rows.ops)
+                )
+                text = "messages are not those that were sent"
+                if count > new:
+                    text = f"{counted(count - new, 'change')} of {count:,} missing"
+                elif count < new:
+                    text = f"{counted(new - count, 'change')} more than were sent"
+                text += f": sent were {sent}, here are {here}"
                 yield Finding(EXPECTED, text, rows.topic, 0, None, table, stored_at=self._name)
         if proved:
-            self._proved.append(
+            self.proved.append(
                 f"{counted(sum(proved), 'change')} of {counted(len(proved), 'table')} are those of {self._name}"
             )
 
@@ -166,14 +169,6 @@ class ExpectedChanges:
         if new > count and self._begins_late:
             return "earlier runs of the same state have sent more: give their reports, too"
         return ""
-
-    def proved(self) -> list[str]:
-        """Return what :meth:`findings` has shown."""
-        return self._proved
-
-    def limits(self) -> list[str]:
-        """Return what :meth:`findings` could not compare."""
-        return self._limits
 
     def _shown(self, table: str) -> str:
         return ".".join(map(sanitize, table.split(".", 1))) if self._clean else table

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.consume.invariants import Finding, Invariant, Seen, Stream
+from ticdc_emit.hints import counted
 from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.events import DdlEvent, DecodeError, RowEvent
 from ticdc_emit.protocols.names import sanitize
@@ -29,6 +30,7 @@ class SourceTables(Invariant):
         self._reader = reader
         self._statements: list[str] = []
         self._findings: dict[str, list[Finding]] = {}
+        self.limits: list[str] = []
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
         """Return the handle key of a row's table, for messages that do not show it; () if it has none."""
@@ -50,7 +52,7 @@ class SourceTables(Invariant):
         keys = [stored.intersection(index.columns) for index in table.indexes if index.unique or index.primary]
         keys += [{*table.handle_key_names}] if table.handle_key_names else []
         if names and not any({*names}.issuperset(map(self._shown, key)) for key in keys):
-            return f"the key ({', '.join(names)}) holds no key of the schema, where it is {table.handle_key_names}"
+            return f"the key ({', '.join(names)}) holds no key of the schema, where it is ({', '.join(table.handle_key_names)})"
         try:
             image = self._reader.text(row, table).after or {}
         except DecodeError as fault:
@@ -60,5 +62,8 @@ class SourceTables(Invariant):
 
     def end(self, stream: Stream) -> Iterable[Finding]:
         for table, findings in self._findings.items():
-            if not any(table in statement for statement in self._statements):
+            if any(table in statement for statement in self._statements):
+                rows = counted(len(findings), "row")
+                self.limits.append(f"whether {rows} of {table} fit the schema: a statement has changed the table")
+            else:
                 yield from findings

@@ -163,10 +163,13 @@ class Verifier:
         ]
         if stream.gaps:
             limits.append("messages at some offsets: they are gone, or were never there")
-        limits += self._continuity.limits()
+        compared = self._expected is not None and not self._expected.limits
+        limits += self._continuity.limits(ends_known=compared)
+        if self._source is not None:
+            limits += self._source.limits
         if self._expected is not None:
-            proved += self._expected.proved()
-            limits += self._expected.limits()
+            proved += self._expected.proved
+            limits += self._expected.limits
         return Proof(tuple(proved), tuple(limits))
 
     def _part(self, message: Message, key: bytes | None, value: bytes | None) -> None:

@@ -270,6 +270,30 @@ def test_what_was_sent_to_files_is_shown_and_verified(cli: Cli, tmp_path: Path, 
     assert told["partitions"] == {next(iter(told["partitions"])): 2}
 
 
+def test_a_topic_is_compared_with_its_report_and_schema(cli: Cli, tmp_path: Path) -> None:
+    script, tables, report = (tmp_path / name for name in ("changes.sql", "tables.sql", "report.json"))
+    tables.write_text("create table shop.t (id int primary key, e enum('a', 'b'))", encoding="utf-8")
+    script.write_text("insert into shop.t values (1, 'a'), (2, 'b'); delete from shop.t where id = 1", encoding="utf-8")
+    uri = f"jsonl://{tmp_path}/out?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+    sent = cli("sql", script, "--schema", tables, "--sink-uri", uri, "--json").out
+    report.write_text(f"a line before it\n{sent}", encoding="utf-8")
+    options = ("verify", "--sink-uri", uri, "--expect", report, "--schema", tables)
+    shown = cli(*options).out
+    assert "3 changes of 1 table are those of report.json" in shown
+    assert "the last change of a key" not in shown
+
+    file = next(tmp_path.glob("out/*/00000.jsonl"))
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if "DELETE" not in line), encoding="utf-8")
+    tables.write_text("create table shop.t (id int primary key, e enum('a'))", encoding="utf-8")
+    told = cli(*options, "--json", code=1).json
+    assert told["found"]["expected"] == told["found"]["schema"] == 1
+    assert "1 change of 3 missing" in next(each["text"] for each in told["findings"] if each["invariant"] == "expected")
+
+    report.write_text("{}", encoding="utf-8")
+    assert "is not the report of a sender" in cli(*options, code=2).err
+
+
 def sent_to(folder: Path) -> tuple[Scenario, list[str]]:
     """Send a scenario to files; return it with what ``tail`` and ``verify`` must be told of them."""
     case = scenario("redelivery", protocol="canal-json")
