@@ -325,9 +325,7 @@ class Continuity(Invariant):
             yield f"{counted(self.births, 'INSERT')} that begin a key, in tables that began empty"
 
     def limits(self, *, ends_known: bool = False) -> Iterator[str]:
-        """Yield what of these messages could not be checked, after :meth:`end`. ``ends_known``: what a key's last change
-        is.
-        """
+        """Yield what could not be checked, after :meth:`end`. ``ends_known``: whether no last change is missing."""
         if self._reason:
             yield f"whether changes are missing: {self._reason}"
             return

@@ -52,7 +52,8 @@ class SourceTables(Invariant):
         keys = [stored.intersection(index.columns) for index in table.indexes if index.unique or index.primary]
         keys += [{*table.handle_key_names}] if table.handle_key_names else []
         if names and not any({*names}.issuperset(map(self._shown, key)) for key in keys):
-            return f"the key ({', '.join(names)}) holds no key of the schema, where it is ({', '.join(table.handle_key_names)})"
+            handle = ", ".join(table.handle_key_names) or "none"
+            return f"the key ({', '.join(names)}) holds no key of the schema, where it is ({handle})"
         try:
             image = self._reader.text(row, table).after or {}
         except DecodeError as fault:
