@@ -77,7 +77,7 @@ def test_the_workflows_run_the_environments_of_tox() -> None:
     for section in tox.sections():
         known |= _environments(section.removeprefix("testenv:"))
     label = {name.strip() for name in tox["tox"]["labels"].partition("=")[2].split(",")}
-    assert _matrix("ci.yml") == label | {"dist", "docs"}
+    assert _matrix("ci.yml") == label | {"dist", "docs", "workflows"}
     assert "nightly" in _matrix("nightly.yml")
     assert _matrix("ci.yml") | _matrix("nightly.yml") <= known
     assert "run: .ci/run" in _text(".github/workflows/ci.yml")
@@ -89,6 +89,7 @@ def test_the_image_has_the_extras_that_need_neither_spark_nor_a_cloud() -> None:
     (default,) = re.findall(r"^ARG EXTRAS=(.*)$", _text("Dockerfile"), re.MULTILINE)
     without = {"all", "test", "spark", "java", "glue", "metrics", "s3", "gcs", "azblob"}
     assert set(default.split(",")) == extras - without
+    assert f" extras={default} " in _text("action.yml")
     page = _text("docs/image.md")
     assert all(f"`{name}`" in page for name in without - {"all"})
     (base,) = re.findall(r"^ARG BASE=docker.io/library/(.*)$", _text("Dockerfile"), re.MULTILINE)
@@ -114,11 +115,26 @@ def test_ports_and_services_of_the_image_agree() -> None:
         assert (ROOT / source).is_file()
 
 
-def test_a_tag_pushes_the_image_after_its_tests() -> None:
-    workflow = _text(".github/workflows/image.yml")
+def test_a_tag_publishes_what_was_built_and_tested() -> None:
+    workflow = _text(".github/workflows/release.yml")
     assert 'tags: ["v*"]' in workflow
-    assert workflow.index("tox -e image") < workflow.index("docker/build-push-action")
-    assert "testenv:image" in _tox().sections()
+    jobs = dict(re.findall(r"^  ([\w-]+):\n((?: {4}.*\n|\n)+)", workflow.partition("\njobs:\n")[2], re.MULTILINE))
+    assert {"tox -e dist,docs", "tox -e image"} <= {*re.findall(r"tox -e [\w,]+", jobs["build"] + jobs["test-image"])}
+    needs = {
+        job: re.findall(r"[\w-]+", *re.findall(r"^    needs: (.*)$", text, re.M) or [""]) for job, text in jobs.items()
+    }
+    assert needs["publish"] == needs["image"] == ["build", "test-image"]
+    assert (needs["github"], needs["site"]) == (["publish"], ["github"])
+    assert [job for job, text in jobs.items() if "pip install" in text and "write" in text] == []
+
+
+def test_actions_are_pinned_and_workflows_have_no_permissions_but_those_of_a_job() -> None:
+    for path in ROOT.glob(".github/workflows/*.yml"):
+        workflow = path.read_text(encoding="utf-8")
+        used = re.findall(r"uses: (?!\./)(.*)$", workflow, re.MULTILINE)
+        assert [each for each in used if not re.match(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == [], path.name
+        assert "\npermissions: {}\n" in workflow
+        assert workflow.count("actions/checkout@") == workflow.count("persist-credentials: false")
 
 
 def test_nightly_runs_every_module_that_has_fewer_examples_elsewhere() -> None:
