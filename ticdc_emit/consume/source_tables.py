@@ -12,7 +12,6 @@ from ticdc_emit.hints import counted
 from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.events import DdlEvent, DecodeError, RowEvent
 from ticdc_emit.protocols.names import sanitize
-from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 
@@ -22,6 +21,8 @@ class SourceTables(Invariant):
     name = "schema"
 
     def __init__(self, config: ChangefeedConfig, reader: EventReader, schema: str) -> None:
+        from ticdc_emit.routing.table_routes import TableRoutes  # here, as readers do without
+
         catalog = catalog_from_sql(schema, time_zone=config.time_zone)
         TableRoutes.of(config).rename(catalog)
         self._shown = sanitize if config.codec.protocol.spec.registers_schemas else str
