@@ -126,7 +126,7 @@ def plan_keys(
     for table in tables:
         if all(each.parent in planned or each.closes_loop or each.parent == table.name for each in table.references):
             with refusals.collected():
-                planner = _Planner(table, planned, options, lives[table.name], scale if weighted else -scale)
+                planner = _Planner(table, planned, options, lives[table.name], scale, weighted=weighted)
                 planner.anchors = ANCHORS if table.name in anchored else 0
                 planner.descend(lineages[table.name], bears=table.name in bearing)
                 planned[table.name] = planner.plan({column for name, column in referenced if name == table.name})
@@ -155,7 +155,7 @@ def _scale(lives: Collection[TableOptions], *, weighted: bool) -> float:
 
 
 class _Planner:
-    """Plans one table; ``planned`` holds its parents. ``scale``: see :func:`_scale`, negative without weights."""
+    """Plans one table; ``planned`` holds its parents. ``scale``: see :func:`_scale`."""
 
     def __init__(
         self,
@@ -164,10 +164,13 @@ class _Planner:
         options: OptionsByColumn,
         lives: TableOptions,
         scale: float,
+        *,
+        weighted: bool,
     ) -> None:
         self._table = table
         self._lives = lives
         self._scale = scale
+        self._weighted = weighted
         self._options = options
         self._planned = planned
         self.anchors = 0
@@ -178,8 +181,8 @@ class _Planner:
         self._digits: dict[int, tuple[int, int, bool]] = {}
 
     def _wanted(self, lives: TableOptions) -> int:
-        if self._scale < 0:
-            return round(-self._scale)
+        if not self._weighted:
+            return round(self._scale)
         weight = 1.0 if lives.weight is None else lives.weight
         return max(1, round(self._scale * weight / (1 + lives.updates + lives.deletes)))
 

@@ -121,7 +121,7 @@ Section = TypeVar("Section", TableOptions, Load, Trouble)
 
 
 def read_model(source: ModelSource | None) -> Model:
-    """Return the model. Raises :class:`~ticdc_emit.errors.ConfigError` for what is no model."""
+    """Return the model. Raises :class:`~ticdc_emit.errors.ConfigError` if it is not a model."""
     document = source if isinstance(source, Mapping) else _document(source) if source is not None else {}
     for name, section in document.items():
         if name not in _SECTIONS:
