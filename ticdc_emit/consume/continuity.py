@@ -22,16 +22,14 @@ from ticdc_emit.consume.invariants import Finding, Invariant, Seen, Stream, key_
 from ticdc_emit.consume.reference_consumer import commit_of
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.hints import counted
-from ticdc_emit.protocols.avro.decoder import AvroMessage
-from ticdc_emit.protocols.debezium_common.records import DebeziumMessage
 from ticdc_emit.protocols.events import DdlEvent, Image, RowEvent, WatermarkEvent
 from ticdc_emit.tso import LOGICAL_BITS
 
 
 class _Layout(NamedTuple):
-    """The columns of images of one schema; ``pack`` makes bytes of the hashes of their values."""
+    """The columns of images; ``tag``: their version, where folders have one; ``pack`` makes bytes of hashes."""
 
-    tag: Any
+    tag: int | None
     names: tuple[str, ...]
     pack: struct.Struct
 
@@ -133,7 +131,7 @@ class Continuity(Invariant):
         self._reason = unprovable(config)
         self._sees_ddl = config.codec.sends_ddl and config.storage is None
         self._empty = empty_source and self._sees_ddl
-        self._comparable = self._sees_ddl or config.storage is not None or config.codec.protocol.spec.registers_schemas
+        self._shows_ddl = self._sees_ddl or config.storage is not None
         self._wanders = any(rule.partition == "ts" for rule in config.dispatchers)
         self._tables: dict[tuple[str, str], _Table] = {}
         self._layouts: dict[tuple[Any, ...], _Layout] = {}
@@ -144,6 +142,7 @@ class Continuity(Invariant):
         self._tells_inserts = self._sees_ddl and config.codec.protocol is not Protocol.OPEN
         self._untimed = 0
         self._late: list[Target] = []
+        self._unclear: list[Finding] = []
         self.links = self.births = self.started = 0
 
     def see(self, seen: Seen) -> Iterable[Finding]:
@@ -186,20 +185,10 @@ class Continuity(Invariant):
                     return
         self._add(table, seen.ident, (commit, row.op == "insert"), row.op, after, seen)
 
-    def _tag(self, row: RowEvent) -> Any:
-        """Return what is the same for rows between which no statement has changed the form of values."""
-        if row.schema_version is not None:
-            return row.schema_version
-        if isinstance(row.message, AvroMessage):
-            return id(row.message.schema)
-        return id(row.message.fields) if isinstance(row.message, DebeziumMessage) else None
-
     def _hashes(self, row: RowEvent, image: Image) -> _Hashes | None:
-        if row.handle_key_only or not self._comparable:
+        if row.handle_key_only:
             return None
-        names, layout, tag = tuple(image), self._newest, 0 if self._sees_ddl else self._tag(row)
-        if tag is None:
-            return None
+        names, layout, tag = tuple(image), self._newest, None if self._sees_ddl else row.schema_version
         if layout is None or layout.names != names or layout.tag != tag:
             layout = self._layouts.get((tag, names))
             if layout is None:
@@ -261,7 +250,11 @@ class Continuity(Invariant):
                     if len(runs) == 1 and not check.births:
                         self.started += 1
                         continue
-                    yield from self._of_key(f"{schema}.{name}", sorted(runs, key=lambda each: each.start), check)
+                    found = self._of_key(f"{schema}.{name}", sorted(runs, key=lambda each: each.start), check)
+                    if self._shows_ddl:
+                        yield from found
+                    else:
+                        self._unclear += found
 
     def _statements(self, schema: str, name: str, key: tuple[str, ...]) -> list[_Statement]:
         found = []
@@ -333,6 +326,9 @@ class Continuity(Invariant):
             yield f"whether changes are missing: {counted(self._untimed, 'row')} without a commit time"
         if self._late and self._wanders:
             yield "whether changes are missing: keys are in several partitions, and the oldest messages are gone"
+        if self._unclear:
+            where = f"{counted(len(self._unclear), 'change')}, the first at {self._unclear[0].place}"
+            yield f"whether changes are missing before {where}, or statements have changed the rows: these are not sent"
         if not self._tells_inserts:
             yield "INSERTs of keys that are there: TRUNCATE, or an update without old values, would look the same"
         for (schema, name), table in self._tables.items():
