@@ -28,6 +28,7 @@ from ticdc_emit.traffic.generate.arrays import (
     Mask,
     canonical_text,
     hash_numbers,
+    moment,
     native_type,
     salt_of,
     units,
@@ -37,14 +38,17 @@ from ticdc_emit.traffic.generate.column_options import ColumnOptions, OptionsByC
 from ticdc_emit.traffic.generate.cycle import Clock, Cycle, lay_out
 from ticdc_emit.traffic.generate.ddl import AddedColumn, one_round, plan_ddl
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
+from ticdc_emit.traffic.generate.identifiers import capacity_of, identifiers
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
 from ticdc_emit.traffic.generate.model import Model
 from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.generate.states import Walks
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable, source_tables
 from ticdc_emit.traffic.generate.texts import capacity, from_number
-from ticdc_emit.traffic.generate.values import Versions, always_changing_column, is_constant, realistic
+from ticdc_emit.traffic.generate.values import Versions, always_changing_column, is_constant, native_labels, realistic
 from ticdc_emit.tso import LOGICAL_BITS
 
+_MOVES = 1_000_000  # steps of the share of updates that change a key
 _BACK = 8
 """How many cycles back, including its own, the rows are that a foreign key can refer to."""
 
@@ -62,10 +66,11 @@ class _Steps(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Numbers of a table's rows; ``is_null``: which of them are NULL, ``None`` for none."""
+    """Numbers of a table's rows; ``is_null``: which of them are NULL, ``None`` for none; ``moved``: to another key."""
 
     numbers: Ints
     is_null: Mask | None = None
+    moved: Mask | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,7 @@ class TableChanges:
         added: Sequence[AddedColumn] = (),
         time_zone: str = "UTC",
         options: OptionsByColumn | None = None,
+        key_updates: float = 0.0,
     ) -> None:
         self.number = number
         self._own = list(keys.values())[number]
@@ -99,10 +105,13 @@ class TableChanges:
         self.added = added
         self._time_zone = time_zone
         self._options = options or {}
+        self._key_updates = key_updates if self._own.moves else 0.0
         self.info: TableInfo = self._own.table.info
         own = {column: each for (table, column), each in self._options.items() if table == self._own.table.name}
         computed = {column: each.expression for column, each in own.items() if each.expression}
-        columns = [each for each in self.info.row_columns if each.generated is None and each.name not in computed]
+        self._of_states = {name: each for name, each in own.items() if each.states or each.entered}
+        computed_names = {*computed, *self._of_states}
+        columns = [each for each in self.info.row_columns if each.generated is None and each.name not in computed_names]
         self._constant_columns = [column for column in columns if column.name in self._own.roles or is_constant(column)]
         self._varying_columns = [column for column in columns if column not in self._constant_columns]
         self._always_changing = always_changing_column(self._varying_columns, own)
@@ -214,31 +223,47 @@ class TableChanges:
         table["next"] = np.where(is_last, first[table["slot"]] + size, table["position"][following])
         return table
 
+    @cached_property
+    def _walks(self) -> Walks | None:
+        states, own = self._own.shape.states, self._cycle.tables[self.number]
+        columns = own.slot, own.visit, own.position, own.commit, own.delay, own.state
+        return None if states is None else Walks(states.names, *columns)
+
     def _steps(self, numbers: Ints) -> _Steps:
         own, size, stamp = self._table, self._cycle.size, self._clock.stamp
         cycle, at = np.divmod(numbers, len(own["slot"]))
         spans, visits = own["spans"][at], own["visits"][at]
         lived = cycle % spans
         birth = cycle - lived
-        step = lived * visits + own["visit"][at]
+        row, step = birth * self._own.shape.slots + own["slot"][at], lived * visits + own["visit"][at]
+        previous, is_last = cycle * size + own["previous"][at], step == spans * visits - 1
+        if self._walks is not None:
+            row, step = self._walks.locate(numbers)
+            birth = row // self._own.shape.slots
+            previous, _, _ = self._walks.place(row, np.maximum(step - 1, 0), size)
+            _, _, is_last = self._walks.place(row, step, size)
         commit_ts = stamp(cycle * size + own["commit"][at])
         return _Steps(
-            birth * self._own.shape.slots + own["slot"][at],
+            row,
             step,
-            (own["deleted"][at] == 1) & (step == spans * visits - 1),
+            (own["deleted"][at] == 1) & is_last,
             commit_ts,
-            stamp(cycle * size + own["previous"][at]),
+            stamp(previous),
             stamp(birth * size + own["born"][at]),
             commit_ts - 1 - own["sharer"][at] if self._cycle.shares_commits else commit_ts - 1,
         )
 
     def _next(self, numbers: Ints) -> Ints:
         """Return the numbers, among those of all tables, of the rows' next changes; a large one if there is none."""
-        own = self._table
+        own, no_more = self._table, np.iinfo(np.int64).max
+        if self._walks is not None:
+            row, step = self._walks.locate(numbers)
+            _, following, _ = self._walks.place(row, step + 1, self._cycle.size)
+            return np.where(self._walks.place(row, step, self._cycle.size)[2], no_more, following)
         cycle, at = np.divmod(numbers, len(own["slot"]))
         spans, visits = own["spans"][at], own["visits"][at]
         is_end = (cycle % spans) * visits + own["visit"][at] == spans * visits - 1
-        return np.where(is_end, np.iinfo(np.int64).max, cycle * self._cycle.size + own["next"][at])
+        return np.where(is_end, no_more, cycle * self._cycle.size + own["next"][at])
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -250,8 +275,9 @@ class TableChanges:
         parents = [self._parent_of(n, _Rows(steps.row)) for n in range(len(self._own.table.references))]
         values: dict[str, pa.Array] = {}
         for column in self._constant_columns:
-            value = self._constant_value(column, at_birth, parents)
-            values[column.name.lower()] = pa.concat_arrays([value, value])
+            if not self._moves(column):
+                value = self._constant_value(column, at_birth, parents)
+                values[column.name.lower()] = pa.concat_arrays([value, value])
         both = Versions(
             np.tile(steps.row, 2),
             np.tile(hashes, 2),
@@ -259,6 +285,9 @@ class TableChanges:
             np.tile(born, 2),
             np.concatenate([_micros(steps.commit_ts), _micros(steps.previous)]),
         )
+        for column in filter(self._moves, self._constant_columns):
+            rows = _Rows(both.number, moved=self._moved(both.number, both.step))
+            values[column.name.lower()] = self._key_value(self._own, column.name, rows)
         for column in self._varying_columns:
             values[column.name.lower()] = realistic(
                 column,
@@ -268,6 +297,8 @@ class TableChanges:
                 is_operand=column.name.lower() in self._generated.operands,
                 options=self._options_of(self._own, column),
             )
+        for name, options in self._of_states.items():
+            values[name.lower()] = self._state_value(self.info.column(name), options, both)
         self._generated.add(values, 2 * count)
         added: list[tuple[str, AddedColumn, Mask]] = []
         if self.added:
@@ -279,6 +310,24 @@ class TableChanges:
                 values[_added_key(each)] = _or_default(each, made, is_newer)
                 added += [(name, each, np.tile(each.named(name, now), 2)) for name in each.names]
         return _Images(values, added)
+
+    def _moves(self, column: Column) -> bool:
+        return self._key_updates > 0 and isinstance(self._own.roles.get(column.name), Serial)
+
+    def _moved(self, row: Ints, step: Ints) -> Mask:
+        """Return which rows have the second one of their two keys: of all updates, the share changes to the other."""
+        begin = units(Hashes(hash_numbers(row), salt_of(*self._seed_of(self._own), "key_updates"))(0), _MOVES)
+        moved: Mask = (begin + np.maximum(step, 0) * round(self._key_updates * _MOVES)) // _MOVES % 2 == 1
+        return moved
+
+    def _state_value(self, column: Column, options: ColumnOptions, at: Versions) -> pa.Array:
+        walks = self._walks
+        assert walks is not None
+        visit, state = walks.visit(at.number, at.step)
+        if options.states is not None:
+            return native_labels(column, walks.names).take(pa.array(state))
+        entered, commits = walks.entered(at.number, walks.names.index(options.entered), self._cycle.size)
+        return with_nulls(moment(column, _micros(self._clock.stamp(commits))), visit < entered)
 
     def _constant_value(self, column: Column, at: Versions, parents: Sequence[_Rows]) -> pa.Array:
         role = self._own.roles.get(column.name)
@@ -303,9 +352,16 @@ class TableChanges:
             of_parent = self._parent_of(role.reference, rows, keys)
             return self._key_value(parent, role.parent_column, of_parent).cast(native_type(column))
         if isinstance(role, Serial | Digit):
-            encoded = numbers
+            encoded = numbers * 2 if keys.moves else numbers
+            if rows.moved is not None:
+                encoded = encoded + rows.moved
             if isinstance(role, Digit):
                 encoded = keys.place(numbers, is_nth=role.is_nth) // role.divisor
+            options = self._options_of(keys, column)
+            if options is not None and options.is_unique and isinstance(role, Serial):
+                salt = salt_of(*self._seed_of(keys), column.name)
+                values = identifiers(column, options, encoded, salt, self._births(keys, numbers) // 1000)
+                return with_nulls(values, rows.is_null)
             person = Hashes(hash_numbers(encoded), salt_of(*self._seed_of(keys)))
             values = from_number(column, encoded, role.width, person, is_digit=isinstance(role, Digit))
             return with_nulls(values, rows.is_null)
@@ -315,11 +371,17 @@ class TableChanges:
         values = realistic(column, self._seed_of(keys), at, fixed=True, options=options)
         return with_nulls(values, rows.is_null)
 
+    def _births(self, keys: TableKeys, numbers: Ints) -> Ints:
+        """Return when rows were inserted, in microseconds."""
+        table = self._cycle.tables[list(self._keys).index(keys.table.name)]
+        cycle, slot = np.divmod(numbers, table.slots)
+        return _micros(self._clock.stamp(cycle * self._cycle.size + table.births[slot]))
+
     def _parent_of(self, reference: int, rows: _Rows, keys: TableKeys | None = None) -> _Rows:
         own = keys or self._own
         target = own.table.references[reference]
         parent = self._keys[target.parent]
-        numbers, is_null = rows
+        numbers, is_null, _ = rows
         if target.closes_loop:
             return _Rows(np.zeros_like(numbers), np.ones(len(numbers), np.bool_))
         cycle, slot = np.divmod(numbers, own.shape.slots)
@@ -441,19 +503,21 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
             _refuse_ungenerable(table)
     model = settings.model
     options = options_by_column(model.columns, tables, refusals)
-    keys = plan_keys(tables, options, refusals, model.of_tables(tables, refusals))
+    trouble, rate = model.trouble, settings.changes_per_second
+    keys = plan_keys(tables, options, refusals, model.of_tables(tables, refusals), moves=trouble.key_updates > 0)
     shapes = [each.shape for each in keys.values()]
-    cycle = lay_out(shapes, settings.seed, model.load.transaction_size, model.trouble.shared_commits)
+    cycle = lay_out(shapes, settings.seed, model.load.transaction_size, trouble.shared_commits, rate)
     for each in keys.values():
         with refusals.collected():
-            _refuse_few_keys(each, cycle, settings.rows)
+            _refuse_few_keys(each, options, cycle, settings.rows)
     refusals.raise_all()
     clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, model.load.ddl_rate)
     stamps = clock.schema_changes(settings.rows)
     changes = plan_ddl(catalog, tables, islice(stamps, one_round(len(tables))) if settings.rows is None else stamps)
     planned = tuple(
         TableChanges(
-            number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone, options
+            *(number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone, options),
+            key_updates=trouble.key_updates,
         )
         for number, name in enumerate(keys)
     )
@@ -488,15 +552,18 @@ def _refuse_ungenerable(table: SourceTable) -> None:
         )
 
 
-def _refuse_few_keys(keys: TableKeys, cycle: Cycle, rows: int | None) -> None:
+def _refuse_few_keys(keys: TableKeys, options: OptionsByColumn, cycle: Cycle, rows: int | None) -> None:
     needed = _ENDLESS - 1 if rows is None else keys.rows(rows // cycle.size + 1)
     for name, role in keys.roles.items():
-        column = keys.table.column(name)
-        if isinstance(role, Serial) and capacity(column, role.width) <= needed:
+        own = options.get((keys.table.name, name))
+        if not isinstance(role, Serial):
+            continue
+        room = capacity(keys.table.column(name), role.width) if own is None else capacity_of(own)
+        if room <= needed:
             what = "a stream without end" if rows is None else f"{rows:,} changes"
             raise SchemaError(
-                f"{what} can need more than the {capacity(column, role.width):,} values of a key",
-                remedy="Give the column a larger type, or make fewer rows",
+                f"{what} can need more than the {room:,} values of a key",
+                remedy=f"Give the column a larger {'type' if own is None else 'pattern'}, or make fewer rows",
                 table=keys.table.info.full_name,
                 column=name,
             )

@@ -7,13 +7,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import pyarrow as pa
 
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.errors import ConfigError, DdlError
+from ticdc_emit.errors import ConfigError, DdlError, importing
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.defaults import column_names
 from ticdc_emit.schema.model import Column
@@ -30,7 +31,11 @@ from ticdc_emit.sql.types import (
 )
 from ticdc_emit.traffic.generate.distributions import quantiles
 from ticdc_emit.traffic.generate.model import full_name
+from ticdc_emit.traffic.generate.states import States
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable
+
+SHARES = 10_000
+"""Steps of a share of rows."""
 
 _FRACTION_DIGITS = 6  # of a DECIMAL, that vary
 
@@ -40,6 +45,7 @@ class ColumnOptions:
     """The checked options of one column. ``first`` and ``count``: a range in units of the column (:func:`unit_of`).
     ``labels``: canonical texts, ``weights`` one for each. ``nulls``: the share of NULLs, ``None`` for the usual one.
     ``parameters``: of the distribution, in points (:func:`quantiles`). ``expression``: SQL that computes the value.
+    ``identifier``: one of :data:`IDENTIFIERS`. ``states``: that rows pass, ``entered``: the state whose time it has.
     """
 
     first: int = 0
@@ -51,6 +57,14 @@ class ColumnOptions:
     nulls: float | None = None
     parameters: tuple[float, ...] = ()
     expression: str = ""
+    identifier: str = ""
+    states: States | None = None
+    entered: str = ""
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether it gives each row of a key another text or number."""
+        return bool(self.pattern or self.identifier or self.labels)
 
     @property
     def points(self) -> int:
@@ -110,7 +124,13 @@ _PARAMETERS = {
     "zipf": ("exponent",),
 }
 _NUMBERS = tuple(dict.fromkeys(name for names in _PARAMETERS.values() for name in names))
-_OPTIONS = ("range", "distribution", *_NUMBERS, "labels", "weights", "pattern", "expression", "nulls")
+_KINDS = ("range", "labels", "pattern", "faker", "identifier", "states", "entered", "expression")
+_OPTIONS = (*_KINDS, "distribution", *_NUMBERS, "weights", "locale", "after", "nulls")
+_BESIDE = {"range": {"distribution", *_NUMBERS}, "labels": {"distribution", "exponent", "mean", "deviation", "weights"}}
+_BESIDE |= {"faker": {"locale"}, "states": {"after"}}
+
+IDENTIFIERS = {"uuid4": 36, "uuid7": 36, "ulid": 26, "snowflake": 0}
+"""What a key may be, and how many characters that has."""
 
 _MOST_LABELS = 1000
 _MOST_POINTS = 1 << 62
@@ -143,6 +163,14 @@ def options_by_column(
         with refusals.collected():
             table, column = known[full_name(path, known, "column")]
             checked[table.name, column.name] = _Reader(table, column, options).read()
+    for (of, named), own in checked.items():
+        with refusals.collected():
+            states = [each.states.names for (owner, _), each in checked.items() if owner == of and each.states]
+            if len(states) > 1 or (own.entered and own.entered not in (states[0] if states else ())):
+                why = "the table has two columns with states" if len(states) > 1 else f"{own.entered!r} is no state"
+                raise ConfigError(
+                    why, remedy="Give one column states", table=".".join(of), column=named, option="model"
+                )
     return checked
 
 
@@ -155,7 +183,7 @@ def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[s
                 option="model",
             )
     inner = {name: each for name, each in options.items() if isinstance(each, Mapping)}
-    if path and (len(inner) < len(options) or not options):
+    if path and (len(inner) < len(options) or not options or _is_walk(options.get("states"))):
         yield ".".join(path), options
         return
     for name, each in options.items():
@@ -166,6 +194,12 @@ def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[s
                 option="model",
             )
         yield from _flat(each, (*path, str(name)))
+
+
+def _is_walk(states: object) -> bool:
+    """Return whether these are states with shares, not the columns of a table of that name with options."""
+    follows = [each for each in states.values() if isinstance(each, Mapping)] if isinstance(states, Mapping) else []
+    return any(_is_number(share) and name not in _OPTIONS for each in follows for name, share in each.items())
 
 
 class _Reader:
@@ -181,13 +215,14 @@ class _Reader:
                 self._refuse(name, "is not an option", f"{did_you_mean(name, _OPTIONS)}Options: {', '.join(_OPTIONS)}")
         if column.generated is not None:
             self._refuse("columns", "a generated column has computed values", "Remove its options")
-        kinds = [name for name in ("range", "labels", "pattern", "expression") if name in options]
-        if "expression" in options and len(options) > 1:
-            kinds = ["expression", *(name for name in options if name != "expression")]
+        kinds = [name for name in _KINDS if name in options]
+        alone = next((kind for kind in ("states", "entered", "expression") if kind in options), None)
+        if alone is not None and (beside := options.keys() - {alone, *_BESIDE.get(alone, ())}):
+            kinds = [alone, min(beside)]
         if len(kinds) > 1:
             self._refuse(kinds[1], f"cannot be combined with {kinds[0]}", "Keep one of them")
         distribution = self._distribution()
-        labels = self._labels() if "labels" in options else ()
+        labels = self._labels(options["labels"]) if "labels" in options else self._names() if "faker" in options else ()
         first, count, parameters = self._drawn(distribution, len(labels))
         if len(labels) < 1 and not count and "distribution" in options:
             self._refuse("distribution", "needs a range or labels", "Add one of them")
@@ -203,6 +238,9 @@ class _Reader:
             self._nulls() if "nulls" in options else None,
             parameters,
             self._expression() if "expression" in options else "",
+            self._identifier() if "identifier" in options else "",
+            self._states() if "states" in options else None,
+            self._entered() if "entered" in options else "",
         )
 
     def _range(self) -> tuple[int, int]:
@@ -320,8 +358,23 @@ class _Reader:
             return dt.datetime(moment.year, moment.month, moment.day)
         return moment if moment.tzinfo is None else moment.astimezone(dt.timezone.utc).replace(tzinfo=None)
 
-    def _labels(self) -> tuple[str, ...]:
-        column, given = self._column, self._options["labels"]
+    def _states(self) -> States:
+        try:
+            states = States.read(self._options["states"], self._options.get("after", {}))
+        except ValueError as fault:
+            self._refuse("states", str(fault), "Write states = {new = {paid = 1}} and after = {new = '2h'}")
+        self._labels(states.names)
+        return states
+
+    def _entered(self) -> str:
+        if self._column.type not in MOMENT_TYPES or not self._column.nullable:
+            self._refuse(
+                "entered", "is not possible for this column", "It is for DATETIME and TIMESTAMP that can be NULL"
+            )
+        return str(self._options["entered"])
+
+    def _labels(self, given: Any) -> tuple[str, ...]:
+        column = self._column
         if not isinstance(given, Sequence) or isinstance(given, str) or not 0 < len(given) <= _MOST_LABELS:
             self._refuse("labels", f"{given!r} is not a list", f"Write a list of 1 to {_MOST_LABELS:,} values")
         if column.type not in _LABELLED or column.is_binary:
@@ -334,6 +387,30 @@ class _Reader:
         except ValueRefused as fault:
             self._refuse("labels", f"{given[fault.index]!r}: {fault.reason}", "Use values that the column can hold")
         return tuple(labels)
+
+    def _names(self) -> tuple[str, ...]:
+        column, kind, locale = self._column, self._options["faker"], self._options.get("locale", "en_US")
+        if column.type not in STRING_TYPES or column.is_binary:
+            self._refuse("faker", "is not possible for this type", "It is for CHAR, VARCHAR and TEXT")
+        with importing("the option faker needs the package faker", extra="faker"):
+            pool = _pool(str(kind), str(locale))
+        fitting = tuple(text for text in pool if column.flen < 0 or len(text) <= column.flen)
+        if not fitting:
+            reason = "has no text that the column can hold" if pool else f"{kind!r} in {locale!r} is not known"
+            self._refuse("faker", reason, "Name a provider of Faker, such as company, and a locale, such as de_DE")
+        return fitting
+
+    def _identifier(self) -> str:
+        column, given = self._column, self._options["identifier"]
+        if given not in IDENTIFIERS:
+            self._refuse("identifier", f"{given!r} is not known", f"Use one of {', '.join(IDENTIFIERS)}")
+        width = 16 if column.is_binary and given != "ulid" else IDENTIFIERS[given]
+        is_text = column.type in STRING_TYPES and (column.flen < 0 or column.flen >= width)
+        fits = column.type is MySQLType.LONGLONG if given == "snowflake" else is_text
+        if not fits or (column.is_binary and column.type is MySQLType.STRING and column.flen != width):
+            needed = f"CHAR({width}), or for a UUID BINARY(16)" if width else "BIGINT"
+            self._refuse("identifier", f"{given} does not fit the column", f"Use {needed}")
+        return str(given)
 
     def _weights(self, labels: int) -> tuple[float, ...]:
         given = self._options["weights"]
@@ -385,6 +462,22 @@ class _Reader:
             column=self._column.name,
             option=option,
         )
+
+
+_DRAWN = 10_000
+
+
+@lru_cache(maxsize=64)
+def _pool(kind: str, locale: str) -> tuple[str, ...]:
+    """Return different texts that Faker makes, always the same; none for a provider or locale that it does not know."""
+    from faker import Faker
+
+    try:
+        drawn = Faker(locale)
+        drawn.seed_instance(0)
+        return tuple(dict.fromkeys(str(getattr(drawn, kind)()) for _ in range(_DRAWN)))
+    except (AttributeError, TypeError):
+        return ()
 
 
 def _text(value: Any) -> str:

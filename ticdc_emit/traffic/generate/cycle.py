@@ -24,6 +24,7 @@ import numpy as np
 from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.traffic.generate.distributions import zipf_shares
 from ticdc_emit.traffic.generate.model import TableOptions
+from ticdc_emit.traffic.generate.states import States, visits
 from ticdc_emit.tso import LOGICAL_BITS
 
 HOT_SPAN = 16
@@ -34,7 +35,7 @@ HOT_SPAN = 16
 class Shape:
     """One table's part in a cycle; ``depth`` orders the births of anchors, ``still`` rows are not updated. Of parents
     and their children, rows of the first ``kept`` slots stay and the others are deleted. ``parent``: the number of the
-    parents' table; rows live while those of its slots ``parents`` do.
+    parents' table; rows live while those of its slots ``parents`` do. ``states``: that rows pass.
     """
 
     slots: int
@@ -45,6 +46,7 @@ class Shape:
     kept: int | None = field(default=None, repr=False)
     parent: int = field(default=-1, repr=False)
     parents: tuple[int, ...] = field(default=(), repr=False)
+    states: States | None = field(default=None, repr=False)
 
     @cached_property
     def siblings(self) -> list[tuple[int, int]]:
@@ -62,6 +64,7 @@ class TableCycle:
     life lasts. ``deleted``: 1 if the last step deletes. ``commit``: the position of the first change with this
     commit_ts. ``sharer``: the transaction's number among those of its commit_ts. ``previous``: the commit of the row's
     previous change, negative in an earlier cycle. ``born``: that of the row's insert, in the cycle of its birth.
+    ``delay``: cycles since the birth of a row with states, and its ``state``.
     """
 
     slots: int
@@ -76,10 +79,19 @@ class TableCycle:
     sharer: tuple[int, ...]
     previous: tuple[int, ...]
     born: tuple[int, ...]
+    delay: tuple[int, ...]
+    state: tuple[int, ...]
 
     @property
     def size(self) -> int:
         return len(self.position)
+
+    @cached_property
+    def births(self) -> Ints:
+        """By slot, the commit of the row's insert."""
+        births = np.zeros(self.slots, np.int64)
+        births[list(self.slot)] = self.born
+        return births
 
 
 @dataclass(frozen=True)
@@ -104,10 +116,16 @@ class _Life:
     visits: int
     spans: int
     deleted: bool
+    path: Sequence[int] = ()
+    waits: Sequence[float] = ()
 
 
-def lay_out(shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, shared_commits: float = 0.0) -> Cycle:
-    """Return the cycle. ``shared_commits``: share of transactions with another's commit_ts; it changes nothing else."""
+def lay_out(
+    shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, shared_commits: float = 0.0, rate: float = 1.0
+) -> Cycle:
+    """Return the cycle. ``shared_commits``: share of transactions with another's commit_ts; it changes nothing else.
+    ``rate``: changes per second.
+    """
     random = Random(f"{seed} {shapes!r} {_SEEDED}")
     all_lives = [life for table, shape in enumerate(shapes) for life in _lives(table, shape, random)]
     moments: list[tuple[float, int, int]] = []  # when, which life, its number among the life's
@@ -117,9 +135,12 @@ def lay_out(shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, s
         if shape.parents:
             first, begin, end = spent[shape.parent, shape.parents[life.slot]]
         times = (_moments_of_child if shape.parents else _moments)(life, shape, begin, end, random)
+        if life.path:
+            times = times[:1]
         moments += ((when, number, visit) for visit, when in enumerate(times))
         spent[life.table, life.slot] = first, max(begin, times[0]), times[-1] if life.deleted else end
     moments.sort()
+    delays = _walk(all_lives, moments, rate, random)
     numbers = [number for _, number, _ in moments]
     families = [spent[all_lives[number].table, all_lives[number].slot][0] for number in numbers]
     transactions = _transactions(numbers, transaction_size, random)
@@ -134,7 +155,10 @@ def lay_out(shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, s
         )
         of_life = (life.visits, life.spans, int(life.deleted))
         columns[life.table].append(
-            (at, life.slot, visit, *of_life, commits[at], sharers[at], before, commits[places[number, 0]])
+            (
+                *(at, life.slot, visit, *of_life, commits[at], sharers[at], before, commits[places[number, 0]]),
+                *(delays.get((number, visit), 0), life.path[visit] if life.path else 0),
+            )
         )
     tables = (
         TableCycle(shape.slots, shape.anchors, *zip(*rows, strict=True))
@@ -147,6 +171,12 @@ _SEEDED = "Lifetimes(updates=3.0, deletes=0.5, skew=1.0, transaction_size=1.0)" 
 
 
 def _lives(table: int, shape: Shape, random: Random) -> list[_Life]:
+    if shape.states is not None:
+        walks, ends = shape.states.walks(shape.slots, random), shape.states.deletes
+        return [
+            _Life(table, slot, len(path), 1, ends and path[-1] == path[-2], path, waits)
+            for slot, (path, waits) in enumerate(walks)
+        ]
     lives = shape.options
     ranked = list(range(shape.slots))
     random.shuffle(ranked)
@@ -162,6 +192,25 @@ def _lives(table: int, shape: Shape, random: Random) -> list[_Life]:
         _Life(table, slot, 1 + count + (slot in deleted), HOT_SPAN if slot in hot and count else 1, slot in deleted)
         for slot, count in zip(ranked, updates, strict=True)
     ]
+
+
+def _walk(
+    lives: Sequence[_Life], moments: list[tuple[float, int, int]], rate: float, random: Random
+) -> dict[tuple[int, int], int]:
+    """Add the later visits of lives with states to the moments; return the delays of these visits."""
+    delays: dict[tuple[int, int], int] = {}
+    if any(life.path for life in lives):
+        known, seconds = [when for when, _, _ in moments], sum(life.visits for life in lives) / rate
+        shares = (np.arange(len(known)) + 0.5) / len(known)
+        for born, (_, number, _) in enumerate(tuple(moments)):
+            if lives[number].path:
+                waits = [wait / seconds for wait in lives[number].waits]
+                places, cycles = visits(float(shares[born]), waits, random)
+                times = np.interp(places, shares, known).tolist()
+                moments += ((times[visit], number, visit) for visit in range(1, len(places)))
+                delays |= {(number, visit): delay for visit, delay in enumerate(cycles)}
+        moments.sort()
+    return delays
 
 
 def _moments(life: _Life, shape: Shape, begin: float, end: float, random: Random) -> list[float]:

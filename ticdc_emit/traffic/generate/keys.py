@@ -17,11 +17,12 @@ import numpy as np
 
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.types import INTEGER_TYPES
+from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES
 from ticdc_emit.traffic.generate.arrays import Ints
-from ticdc_emit.traffic.generate.column_options import OptionsByColumn
+from ticdc_emit.traffic.generate.column_options import ColumnOptions, OptionsByColumn
 from ticdc_emit.traffic.generate.cycle import Shape
 from ticdc_emit.traffic.generate.model import TableOptions
+from ticdc_emit.traffic.generate.states import States
 from ticdc_emit.traffic.generate.tables import Name, Reference, Refusals, SourceTable, UniqueKey
 from ticdc_emit.traffic.generate.texts import capacity
 from ticdc_emit.traffic.generate.values import is_constant, varies
@@ -81,6 +82,7 @@ class Lineage:
 class TableKeys:
     """``roles`` by column; ``digits``: for a foreign key, by its number, the divisor and modulus of its digit, and
     whether that is of the number among a parent's children. ``lineage``: ``None`` without children per parent.
+    ``moves``: whether updates may change its serial columns; rows then take two numbers each.
     """
 
     table: SourceTable
@@ -88,6 +90,7 @@ class TableKeys:
     roles: Mapping[str, Role]
     digits: Mapping[int, tuple[int, int, bool]]
     lineage: Lineage | None = None
+    moves: bool = False
 
     def place(self, numbers: Ints, *, is_nth: bool) -> Ints:
         """Return the slots of rows, or their numbers among the children of their parents."""
@@ -96,7 +99,7 @@ class TableKeys:
 
     def rows(self, cycles: int) -> int:
         """Return how many numbers the rows of this many cycles take."""
-        return cycles * self.shape.slots
+        return cycles * self.shape.slots * (1 + self.moves)
 
 
 def plan_keys(
@@ -104,9 +107,16 @@ def plan_keys(
     options: OptionsByColumn,
     refusals: Refusals,
     lives: Mapping[Name, TableOptions] | None = None,
+    *,
+    moves: bool = False,
 ) -> dict[Name, TableKeys]:
-    """Return the plan of every table, parents first; those with keys that cannot be satisfied are in ``refusals``."""
+    """Return the plan of every table, parents first; those with keys that cannot be satisfied are in ``refusals``.
+    ``moves``: whether keys change where they can.
+    """
     lives = dict.fromkeys((table.name for table in tables), TableOptions()) | dict(lives or {})
+    states = {name: own.states for (name, _), own in options.items() if own.states is not None}
+    for name, walked in states.items():
+        lives[name] = replace(lives[name], updates=walked.changes() - 1, deletes=0.0, skew=0.0)
     lineages = {table.name: _lineage_reference(table, lives[table.name]) for table in tables}
     referenced = {
         (each.parent, column) for table in tables for each in table.references for column in each.parent_columns
@@ -127,9 +137,19 @@ def plan_keys(
         if all(each.parent in planned or each.closes_loop or each.parent == table.name for each in table.references):
             with refusals.collected():
                 planner = _Planner(table, planned, options, lives[table.name], scale, weighted=weighted)
+                planner.states = states.get(table.name)
                 planner.anchors = ANCHORS if table.name in anchored else 0
                 planner.descend(lineages[table.name], bears=table.name in bearing)
-                planned[table.name] = planner.plan({column for name, column in referenced if name == table.name})
+                keys = planner.plan({column for name, column in referenced if name == table.name})
+                is_free = all(name != table.name for name, _ in referenced) and table.state.partitioning is None
+                is_serial = any(isinstance(role, Serial) for role in keys.roles.values())
+                planned[table.name] = replace(keys, moves=moves and is_free and is_serial)
+    if moves and not any(each.moves for each in planned.values()) and not refusals:
+        raise ConfigError(
+            "key_updates: no table has a key that an update may change",
+            remedy="Leave it out, or add a table with a key of its own, without partitions and foreign keys to it",
+            option="model",
+        )
     return planned
 
 
@@ -174,6 +194,7 @@ class _Planner:
         self._options = options
         self._planned = planned
         self.anchors = 0
+        self.states: States | None = None
         self._slots = self._wanted(self._lives)
         self._lineage: Lineage | None = None
         self._bears = False
@@ -198,6 +219,11 @@ class _Planner:
             )
         parent = self._planned[self._table.references[reference].parent].shape
         kept = parent.slots if parent.kept is None else parent.kept
+        if self.states is not None and kept < parent.slots:
+            raise self._refusal(
+                f"rows with states are children of rows of {children.of}, which are deleted",
+                remedy=f"Give {children.of} deletes = 0 in [tables]",
+            )
         self._slots = self._wanted(replace(self._lives, deletes=1 - kept / parent.slots))
         total = round(self._slots * kept / parent.slots)
         parts = [children.counts(kept, total), children.counts(parent.slots - kept, self._slots - total)]
@@ -228,6 +254,12 @@ class _Planner:
                 self._roles[name] = Fixed()
         plain = (column for column in self._table.info.row_columns if column.generated is None)
         changing = [column for column in plain if self._changes(column)]
+        if self.states is not None and (not changing or (self.states.deletes and (referenced or self._bears))):
+            ends = "others refer to its rows, so they cannot be deleted: give no time after an end"
+            raise self._refusal(
+                f"states: {ends if changing else 'no other column can show an update between two states'}",
+                remedy="Change the model, or add a column",
+            )
         return TableKeys(self._table, self._shape(still=not changing), self._roles, self._digits, self._lineage)
 
     def _shape(self, *, still: bool) -> Shape:
@@ -239,7 +271,9 @@ class _Planner:
             kept = lineage.kept
         elif self._bears:
             kept = max(anchors, self._slots - round(self._slots * lives.deletes))
-        shape = Shape(self._slots, anchors, self._table.depth, still=still, options=lives, kept=kept)
+        shape = Shape(
+            self._slots, anchors, self._table.depth, still=still, options=lives, kept=kept, states=self.states
+        )
         if lineage is None:
             return shape
         number = list(self._planned).index(self._table.references[lineage.reference].parent)
@@ -252,17 +286,30 @@ class _Planner:
         if (
             options is not None
             and role is not None
-            and (options.nulls or options.expression or not isinstance(role, Fixed))
+            and not (isinstance(role, Fixed) and not (options.nulls or options.expression or options.identifier))
+            and not (isinstance(role, Serial) and role.width is None and self._is_unique(column, options))
         ):
             raise ConfigError(
                 "the column is in a key, which determines its values",
-                remedy="Remove nulls" if isinstance(role, Fixed) and options.nulls else "Remove its options",
+                remedy="Remove nulls"
+                if isinstance(role, Fixed) and options.nulls
+                else "Remove its options, or give it pattern, faker or identifier alone, if it makes rows unique",
                 table=self._table.info.full_name,
                 column=column.name,
                 option="model",
             )
-        is_computed = options is not None and bool(options.expression)
+        is_computed = options is not None and bool(options.expression or options.states or options.entered)
         return role is None and not is_computed and not is_constant(column) and varies(column, options)
+
+    def _is_unique(self, column: Column, options: ColumnOptions | None) -> bool:
+        is_text = column.type in STRING_TYPES and not column.is_binary
+        return (
+            options is not None
+            and not options.weights
+            and not options.nulls
+            and options.is_unique
+            and (is_text or bool(options.identifier))
+        )
 
     def _follow(self, number: int, reference: Reference) -> None:
         may_be_null = all(self._table.column(name).nullable for name in reference.columns)
@@ -302,7 +349,13 @@ class _Planner:
         needed = max(-(-most // divisor), 0 if is_nth else SLOTS)
         free = [name for name in key.columns if name not in self._roles and self._can_hold(name, key, needed)]
         rooms = {name: min(capacity(self._table.column(name), key.prefixes.get(name)), 1 << 40) for name in free}
-        best = max(free, key=lambda name: (rooms[name], self._table.column(name).type in INTEGER_TYPES), default=None)
+
+        def worth(name: str) -> tuple[bool, int, bool]:
+            column = self._table.column(name)
+            asked = self._is_unique(column, self._options.get((self._table.name, name)))
+            return asked, rooms[name], column.type in INTEGER_TYPES
+
+        best = max(free, key=worth, default=None)
         if not inside:
             if best is None:
                 raise self._refusal(

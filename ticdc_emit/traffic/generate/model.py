@@ -68,13 +68,14 @@ class Load:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Shares: of messages that come again, of changes that later ones of other tables overtake, and of transactions
-    that have the commit_ts of another one.
+    """Shares: of messages that come again, of changes that later ones of other tables overtake, of transactions that
+    have the commit_ts of another one, and of updates that change a key.
     """
 
     redelivery: float = _number(0.0, 0, 1)
     lag: float = _number(0.0, 0, 1)
     shared_commits: float = _number(0.0, 0, 1)
+    key_updates: float = _number(0.0, 0, 1)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,6 @@ from ticdc_emit.sql.types import (
 )
 from ticdc_emit.traffic.generate.arrays import (
     Bits,
-    Bytes,
     Hashes,
     Ints,
     Mask,
@@ -49,8 +49,9 @@ from ticdc_emit.traffic.generate.arrays import (
     units,
     with_nulls,
 )
-from ticdc_emit.traffic.generate.column_options import ColumnOptions, pattern_parts, unit_of
+from ticdc_emit.traffic.generate.column_options import SHARES, ColumnOptions, unit_of
 from ticdc_emit.traffic.generate.distributions import quantiles
+from ticdc_emit.traffic.generate.identifiers import patterned
 from ticdc_emit.traffic.generate.texts import (
     LASTING,
     binary_float,
@@ -63,7 +64,6 @@ from ticdc_emit.traffic.generate.texts import (
     tokens,
 )
 
-_SHARES = 10_000  # steps of a share of NULLs
 _SECOND, _DAY = 1_000_000, 86_400_000_000  # in microseconds
 
 _CREATED = frozenset({"created", "inserted", "registered", "joined", "placed", "opened", "born", "ctime"})
@@ -134,10 +134,10 @@ def _nulls(share: float, bits: Hashes) -> Mask | None:
     """Return which values are NULL, this share of them. With a parity only at even steps, each with twice the share."""
     if not share:
         return None
-    drawn = units(bits(99), _SHARES)
+    drawn = units(bits(99), SHARES)
     if bits.parity is None or share == 1:
-        return np.less(drawn, round(share * _SHARES))
-    doubled: Mask = (bits.parity == 0) & (drawn < round(min(2 * share, 1.0) * _SHARES))
+        return np.less(drawn, round(share * SHARES))
+    doubled: Mask = (bits.parity == 0) & (drawn < round(min(2 * share, 1.0) * SHARES))
     return doubled
 
 
@@ -319,21 +319,20 @@ def _vector(column: Column, bits: Hashes) -> pa.Array:
 
 # -- the user's options ------------------------------------------------------------------------------------------------
 
-_LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
-_MOST_DIGITS = 9  # of one hash
 _SHARE_BITS = 53  # of a share from 0 to 1
 
 
 def _value_by_option(column: Column, options: ColumnOptions, bits: Hashes, at: Versions, salt: int) -> pa.Array:
     if options.pattern:
-        return fixed_width(_pattern(options.pattern, bits))
+        nth = count()
+        return patterned(options.pattern, len(at.number), lambda limit: units(bits(next(nth)), limit))
     points = _points(options, bits) if bits.parity is None or options.points < 2 else _changing(options, at, salt)
     if options.labels:
-        return _native_labels(column, options.labels).take(pa.array(points))
+        return native_labels(column, options.labels).take(pa.array(points))
     return _in_range(column, options.first, points)
 
 
-def _native_labels(column: Column, labels: tuple[str, ...]) -> pa.Array:
+def native_labels(column: Column, labels: tuple[str, ...]) -> pa.Array:
     texts = pa.array(labels, pa.string())
     if native_type(column) == pa.string():
         return texts
@@ -391,25 +390,3 @@ def _changing(options: ColumnOptions, at: Versions, salt: int) -> Ints:
             other = np.where(other == after, np.where(second < 0, before + 2, second), other)
         points = np.where(clashes, other, points)
     return points
-
-
-def _pattern(pattern: str, bits: Hashes) -> Bytes:
-    parts = [(is_placeholder, text.encode()) for is_placeholder, text in pattern_parts(pattern)]
-    rows = np.empty((len(bits(0).bits), sum(len(text) for _, text in parts)), np.uint8)
-    nth = start = 0
-    for is_placeholder, text in parts:
-        cells = rows[:, start : start + len(text)]
-        if not is_placeholder:
-            cells[:] = np.frombuffer(text, np.uint8)
-        elif text[:1] == b"#":
-            for at in range(0, len(text), _MOST_DIGITS):
-                width = min(_MOST_DIGITS, len(text) - at)
-                cells[:, at : at + width] = digits(units(bits(nth), 10**width), width)
-                nth += 1
-        else:
-            letters = _LETTERS if text[:1] == b"?" else _LETTERS - 32
-            for at in range(len(text)):
-                cells[:, at] = letters[units(bits(nth), len(letters))]
-                nth += 1
-        start += len(text)
-    return rows
