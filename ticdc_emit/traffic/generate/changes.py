@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS
-from ticdc_emit.errors import SchemaError
+from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import names
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo, schema_and_name
@@ -36,7 +36,7 @@ from ticdc_emit.traffic.generate.arrays import (
 )
 from ticdc_emit.traffic.generate.column_options import ColumnOptions, OptionsByColumn, options_by_column
 from ticdc_emit.traffic.generate.cycle import Clock, Cycle, lay_out
-from ticdc_emit.traffic.generate.ddl import AddedColumn, one_round, plan_ddl
+from ticdc_emit.traffic.generate.ddl import NEVER, AddedColumn, Truncations, one_round, plan_ddl
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
 from ticdc_emit.traffic.generate.identifiers import capacity_of, identifiers
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
@@ -54,7 +54,9 @@ _BACK = 8
 
 
 class _Steps(NamedTuple):
-    """Changes: row, step of its life, whether that deletes it, and TSOs of it, of the one before and of the insert."""
+    """Changes: row, step of its life, whether that deletes it, and TSOs of it, of the one before and of the insert.
+    ``is_first``: whether it is the row's insert, or takes the place of a change of a row that was truncated.
+    """
 
     row: Ints
     step: Ints
@@ -63,6 +65,7 @@ class _Steps(NamedTuple):
     previous: Ints
     born: Ints
     start_ts: Ints
+    is_first: Mask
 
 
 class _Rows(NamedTuple):
@@ -95,6 +98,8 @@ class TableChanges:
         time_zone: str = "UTC",
         options: OptionsByColumn | None = None,
         key_updates: float = 0.0,
+        truncations: Truncations = NEVER,
+        truncated: int | None = None,
     ) -> None:
         self.number = number
         self._own = list(keys.values())[number]
@@ -105,6 +110,7 @@ class TableChanges:
         self.added = added
         self._time_zone = time_zone
         self._options = options or {}
+        self._truncations, self._truncated = truncations, truncated
         self._key_updates = key_updates if self._own.moves else 0.0
         self.info: TableInfo = self._own.table.info
         own = {column: each for (table, column), each in self._options.items() if table == self._own.table.name}
@@ -153,7 +159,7 @@ class TableChanges:
             return pa.StructArray.from_arrays(parts, list(fields), mask=pa.array(is_null))
 
         columns = self._head(steps)
-        columns |= {"before": image(count, steps.step == 0), "after": image(0, steps.is_delete)}
+        columns |= {"before": image(count, steps.is_first), "after": image(0, steps.is_delete)}
         return pa.record_batch(columns | self._physical(images, count, physical))
 
     def generic(self, numbers: Ints, *, physical: bool = False) -> pa.RecordBatch:
@@ -186,7 +192,7 @@ class TableChanges:
 
         columns = {"schema": pa.repeat(self.info.schema, count), "table": pa.repeat(self.info.name, count)}
         columns |= self._head(steps)
-        columns |= {"before": image(count, steps.step == 0), "after": image(0, steps.is_delete)}
+        columns |= {"before": image(count, steps.is_first), "after": image(0, steps.is_delete)}
         return pa.record_batch(columns | self._physical(images, count, physical))
 
     def final(self, numbers: Ints, rows: int, statements: int) -> pa.RecordBatch:
@@ -195,16 +201,24 @@ class TableChanges:
         numbers = numbers[is_last]
         steps = self._steps(numbers)
         images = self._images(steps)
-        kept = pa.array(np.flatnonzero(~steps.is_delete))
+        others, is_kept = self._truncations.others(statements), ~steps.is_delete
+        if self._truncated is not None:
+            ends = self._truncations.of(self._truncated, np.array(statements))
+            is_kept &= self._truncates(steps.commit_ts) == ends
+        kept = pa.array(np.flatnonzero(is_kept))
         columns = {column.name: images.values[column.name.lower()].take(kept) for column in self.info.row_columns}
         for each in self.added:
-            name = each.name_after(statements)
+            name = each.name_after(others)
             if name is not None:
                 values = images.values[_added_key(each)].slice(0, len(numbers))
-                written = each.additions(self._clock.schema_changes_before(steps.commit_ts))
-                is_newer = written == each.additions(np.array(statements))
+                written = each.additions(self._columns_changed(steps.commit_ts))
+                is_newer = written == each.additions(np.array(others))
                 columns[name] = _or_default(each, values, is_newer).take(kept)
         return pa.record_batch(columns)
+
+    def _columns_changed(self, stamps: Ints) -> Ints:
+        changed: Ints = self._truncations.others(self._clock.schema_changes_before(stamps))
+        return changed
 
     # -- where a change stands -----------------------------------------------------------------------------------------
 
@@ -246,12 +260,21 @@ class TableChanges:
         return _Steps(
             row,
             step,
-            (own["deleted"][at] == 1) & is_last,
+            (own["deleted"][at] == 1)
+            & is_last
+            & (same := self._truncates(commit_ts) == self._truncates(stamp(previous))),
             commit_ts,
             stamp(previous),
             stamp(birth * size + own["born"][at]),
             commit_ts - 1 - own["sharer"][at] if self._cycle.shares_commits else commit_ts - 1,
+            (step == 0) | ~same,
         )
+
+    def _truncates(self, stamps: Ints) -> Ints:
+        """Return how often the table has been truncated before changes that commit at these times."""
+        if self._truncated is None:
+            return np.zeros_like(stamps)
+        return self._truncations.of(self._truncated, self._clock.schema_changes_before(stamps))
 
     def _next(self, numbers: Ints) -> Ints:
         """Return the numbers, among those of all tables, of the rows' next changes; a large one if there is none."""
@@ -302,8 +325,7 @@ class TableChanges:
         self._generated.add(values, 2 * count)
         added: list[tuple[str, AddedColumn, Mask]] = []
         if self.added:
-            now = self._clock.schema_changes_before(steps.commit_ts)
-            then = self._clock.schema_changes_before(steps.previous)
+            now, then = map(self._columns_changed, (steps.commit_ts, steps.previous))
             for each in self.added:
                 made = realistic(each.column, self._seed_of(self._own), both)
                 is_newer = np.concatenate([np.ones(count, np.bool_), each.additions(then) == each.additions(now)])
@@ -413,7 +435,7 @@ class TableChanges:
     # -- columns of a change -------------------------------------------------------------------------------------------
 
     def _head(self, steps: _Steps) -> dict[str, pa.Array]:
-        kinds = np.where(steps.step == 0, 0, np.where(steps.is_delete, 2, 1))
+        kinds = np.where(steps.is_first, 0, np.where(steps.is_delete, 2, 1))
         head = {"op": _OPS.take(pa.array(kinds)), "commit_ts": pa.array(steps.commit_ts)}
         return head | ({START_TS: pa.array(steps.start_ts)} if self._cycle.shares_commits else {})
 
@@ -461,6 +483,7 @@ class TrafficPlan:
     ddl: tuple[tuple[int, str], ...]
     rows: int | None
     clock: Clock
+    truncations: Truncations = NEVER
 
     @property
     def is_typed(self) -> bool:
@@ -513,15 +536,32 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     refusals.raise_all()
     clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, model.load.ddl_rate)
     stamps = clock.schema_changes(settings.rows)
-    changes = plan_ddl(catalog, tables, islice(stamps, one_round(len(tables))) if settings.rows is None else stamps)
+    truncated = [name for name, each in keys.items() if each.stands_alone and each.lineage is None]
+    truncations = _truncations(model, truncated)
+    round_ = one_round(len(tables), truncations)
+    stamps = islice(stamps, round_) if settings.rows is None else stamps
+    changes = plan_ddl(catalog, tables, stamps, truncations, truncated)
     planned = tuple(
         TableChanges(
             *(number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone, options),
             key_updates=trouble.key_updates,
+            truncations=truncations,
+            truncated=truncated.index(name) if truncations.every and name in truncated else None,
         )
         for number, name in enumerate(keys)
     )
-    return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows, clock)
+    return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows, clock, truncations)
+
+
+def _truncations(model: Model, tables: Sequence[Name]) -> Truncations:
+    share = model.trouble.truncates
+    if share and not (model.load.ddl_rate and tables):
+        raise ConfigError(
+            "truncates is a share of the schema changes, of tables without children and partitions: there are none",
+            remedy="Give ddl_rate in [load], or leave truncates out",
+            option="model",
+        )
+    return Truncations(round(1 / share), len(tables)) if share else NEVER
 
 
 def check_model(schema: str, model: Model, tables: str | Iterable[str] | None = None) -> None:

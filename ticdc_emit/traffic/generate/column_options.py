@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -159,7 +159,7 @@ def options_by_column(
                 name, labels = table.listed
                 values = {"labels": labels[:_MOST_LABELS]}
                 checked[table.name, name] = _Reader(table, table.column(name), values).read()
-    for path, options in _flat(columns, ()):
+    for path, options in _flat(columns, (), known):
         with refusals.collected():
             table, column = known[full_name(path, known, "column")]
             checked[table.name, column.name] = _Reader(table, column, options).read()
@@ -174,7 +174,9 @@ def options_by_column(
     return checked
 
 
-def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _flat(
+    options: Mapping[str, Any], path: tuple[str, ...], known: Collection[str]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name, each in options.items():
         if callable(each):
             raise ConfigError(
@@ -183,7 +185,8 @@ def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[s
                 option="model",
             )
     inner = {name: each for name, each in options.items() if isinstance(each, Mapping)}
-    if path and (len(inner) < len(options) or not options or _is_walk(options.get("states"))):
+    is_column = "states" in options and any(f".{each}".endswith(f".{'.'.join(path)}") for each in known)
+    if path and (len(inner) < len(options) or not options or is_column):
         yield ".".join(path), options
         return
     for name, each in options.items():
@@ -193,13 +196,7 @@ def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[s
                 remedy="Write it under [columns.schema.table.column]",
                 option="model",
             )
-        yield from _flat(each, (*path, str(name)))
-
-
-def _is_walk(states: object) -> bool:
-    """Return whether these are states with shares, not the columns of a table of that name with options."""
-    follows = [each for each in states.values() if isinstance(each, Mapping)] if isinstance(states, Mapping) else []
-    return any(_is_number(share) and name not in _OPTIONS for each in follows for name, share in each.items())
+        yield from _flat(each, (*path, str(name)), known)
 
 
 class _Reader:

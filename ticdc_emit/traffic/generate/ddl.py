@@ -1,7 +1,8 @@
 """Schema changes at a rate: the statements of a history, their times, and the columns that they add to rows.
 
 Each table in turn gets a column with a default and an index on it, renames the column, drops the index and drops the
-column. The kinds of columns come again under their old names, so rows do not grow with the traffic.
+column. The kinds of columns come again under their old names, so rows do not grow with the traffic. Between them,
+tables are truncated.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column
@@ -63,6 +64,25 @@ class AddedColumn:
         return self.names[nth] if nth < len(self.names) else None
 
 
+@dataclass(frozen=True)
+class Truncations:
+    """Statements of which the last of ``every`` ones truncates a table, ``among`` so many in turn; 0: none."""
+
+    every: int = 0
+    among: int = 1
+
+    def others(self, statements: Any) -> Any:
+        """Return how many of the first statements truncate no table."""
+        return statements - statements // self.every if self.every else statements
+
+    def of(self, nth: int, statements: Ints) -> Ints:
+        """Return how many of the first statements truncate table number ``nth`` of those in turn."""
+        return (statements // self.every + self.among - 1 - nth) // self.among
+
+
+NEVER = Truncations()
+
+
 class SchemaChanges(NamedTuple):
     """``statements``: (commit_ts, SQL); ``added``: by table."""
 
@@ -70,25 +90,37 @@ class SchemaChanges(NamedTuple):
     added: dict[Name, list[AddedColumn]]
 
 
-def one_round(tables: int) -> int:
+def one_round(tables: int, truncations: Truncations) -> int:
     """Return after how many statements the tables, of this number, are as they were at first, and all comes again."""
-    return tables * _STEPS * len(_KINDS)
+    return tables * _STEPS * len(_KINDS) * (truncations.every or 1) * truncations.among
 
 
-def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Iterable[int]) -> SchemaChanges:
+def plan_ddl(
+    catalog: Catalog,
+    tables: Sequence[SourceTable],
+    stamps: Iterable[int],
+    truncations: Truncations,
+    truncated: Sequence[Name],
+) -> SchemaChanges:
     """Return one statement for each TSO; ``catalog`` takes those of the first round, or raises ``SchemaError``."""
-    period = one_round(len(tables))
+    period, queries = one_round(len(tables), NEVER), list[str]()
     statements: list[tuple[int, str]] = []
     added: dict[Name, list[AddedColumn]] = {table.name: [] for table in tables}
-    for number, stamp in enumerate(stamps):
+    for place, stamp in enumerate(stamps):
+        if truncations.every and (place + 1) % truncations.every == 0:
+            target = truncated[place // truncations.every % truncations.among]
+            statements.append((stamp, f"TRUNCATE TABLE {quoted(*target)}"))
+            continue
+        number = truncations.others(place)
         if number >= period:  # the tables are as they were at first
-            statements.append((stamp, statements[number - period][1]))
+            statements.append((stamp, queries[number % period]))
             continue
         table = tables[number % len(tables)]
         kind, step = divmod(number // len(tables), _STEPS)
         query = _statement(table, kind, step)
         catalog.apply(query, schema=table.info.schema, commit_ts=stamp)
         statements.append((stamp, query))
+        queries.append(query)
         own = added[table.name]
         if step == 0:
             name, _ = _names(table, kind)

@@ -82,7 +82,8 @@ class Lineage:
 class TableKeys:
     """``roles`` by column; ``digits``: for a foreign key, by its number, the divisor and modulus of its digit, and
     whether that is of the number among a parent's children. ``lineage``: ``None`` without children per parent.
-    ``moves``: whether updates may change its serial columns; rows then take two numbers each.
+    ``moves``: whether updates may change its serial columns; rows then take two numbers each. ``stands_alone``: without
+    partitions and foreign keys to it.
     """
 
     table: SourceTable
@@ -91,6 +92,7 @@ class TableKeys:
     digits: Mapping[int, tuple[int, int, bool]]
     lineage: Lineage | None = None
     moves: bool = False
+    stands_alone: bool = False
 
     def place(self, numbers: Ints, *, is_nth: bool) -> Ints:
         """Return the slots of rows, or their numbers among the children of their parents."""
@@ -143,7 +145,7 @@ def plan_keys(
                 keys = planner.plan({column for name, column in referenced if name == table.name})
                 is_free = all(name != table.name for name, _ in referenced) and table.state.partitioning is None
                 is_serial = any(isinstance(role, Serial) for role in keys.roles.values())
-                planned[table.name] = replace(keys, moves=moves and is_free and is_serial)
+                planned[table.name] = replace(keys, moves=moves and is_free and is_serial, stands_alone=is_free)
     if moves and not any(each.moves for each in planned.values()) and not refusals:
         raise ConfigError(
             "key_updates: no table has a key that an update may change",
@@ -283,21 +285,23 @@ class _Planner:
         """Return whether a column can show every update; :class:`ConfigError` for options that its key forbids."""
         options = self._options.get((self._table.name, column.name))
         role = self._roles.get(column.name)
-        if (
-            options is not None
-            and role is not None
-            and not (isinstance(role, Fixed) and not (options.nulls or options.expression or options.identifier))
-            and not (isinstance(role, Serial) and role.width is None and self._is_unique(column, options))
-        ):
-            raise ConfigError(
-                "the column is in a key, which determines its values",
-                remedy="Remove nulls"
-                if isinstance(role, Fixed) and options.nulls
-                else "Remove its options, or give it pattern, faker or identifier alone, if it makes rows unique",
-                table=self._table.info.full_name,
-                column=column.name,
-                option="model",
-            )
+        if options is not None:
+            remedy = "Give it pattern, faker or identifier alone" if isinstance(role, Serial) else "Remove its options"
+            is_fit = role is None
+            if isinstance(role, Fixed):
+                is_fit = not (options.nulls or options.expression or options.states or options.entered)
+                remedy = "Remove nulls" if options.nulls else remedy
+            elif isinstance(role, Serial):
+                is_fit = role.width is None and self._is_unique(column, options)
+            if not is_fit or (options.identifier and not isinstance(role, Serial)):
+                why = "identifier is for a key that makes rows unique" if role is None else "the column is in a key"
+                raise ConfigError(
+                    why if role is None else f"{why}, which determines its values",
+                    remedy=remedy,
+                    table=self._table.info.full_name,
+                    column=column.name,
+                    option="model",
+                )
         is_computed = options is not None and bool(options.expression or options.states or options.entered)
         return role is None and not is_computed and not is_constant(column) and varies(column, options)
 

@@ -205,7 +205,8 @@ class _TableAhead:
         """Return the changes not taken before whose transaction commits before change ``due`` of all tables."""
         until, batches = self._count(due), list[pa.RecordBatch]()
         wanted = until - self._taken
-        known = frozenset(name for each in self._table.added for name in each.names_by(statements))
+        others = self._plan.truncations.others(statements)
+        known = frozenset(name for each in self._table.added for name in each.names_by(others))
         if known != self._known:
             self._known = known
             self._forget()

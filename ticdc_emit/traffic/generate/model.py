@@ -69,13 +69,14 @@ class Load:
 @dataclass(frozen=True)
 class Trouble:
     """Shares: of messages that come again, of changes that later ones of other tables overtake, of transactions that
-    have the commit_ts of another one, and of updates that change a key.
+    have the commit_ts of another one, of updates that change a key, and of schema changes that truncate a table.
     """
 
     redelivery: float = _number(0.0, 0, 1)
     lag: float = _number(0.0, 0, 1)
     shared_commits: float = _number(0.0, 0, 1)
     key_updates: float = _number(0.0, 0, 1)
+    truncates: float = _number(0.0, 0, 0.5)
 
 
 @dataclass(frozen=True)
