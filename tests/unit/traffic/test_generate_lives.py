@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ticdc_emit.config import load_changefeed
@@ -199,3 +201,19 @@ def test_keys_that_cannot_change_are_refused() -> None:
         planned(100, {"trouble": {"key_updates": 0.1}}, sql=sql)
     with pytest.raises(TicdcEmitError, match="no other column can show an update"):
         planned(100, {"columns": {"t.s": STATES}}, sql="create table t (id int primary key, s varchar(9) not null)")
+
+
+def test_labels_are_those_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "cities.txt").write_text("Bonn\nLyon\n\nBonn\n", encoding="utf-8")
+    pq.write_table(pa.table({"city": ["Rome", None, "Oslo"]}), tmp_path / "cities.parquet")
+    for name, cities in (("cities.txt", {"Bonn", "Lyon"}), ("cities.parquet", {"Rome", "Oslo"})):
+        model = {"columns": {"city": {"labels": str(tmp_path / name), "nulls": 0}}, "trouble": "realistic"}
+        (batches,) = generate_arrow(
+            "create table t (id int primary key, city text)", rows=300, model=model
+        ).changes.values()
+        rows = pa.Table.from_batches(list(batches))["after"].to_pylist()
+        assert {row["city"] for row in rows if row} == cities
+    with pytest.raises(TicdcEmitError, match=r"labels: cannot read .*none\.txt"):
+        generate_arrow(
+            "create table t (id int primary key, c text)", rows=9, model={"columns": {"c": {"labels": "none.txt"}}}
+        )

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -132,7 +133,7 @@ _BESIDE |= {"faker": {"locale"}, "states": {"after"}}
 IDENTIFIERS = {"uuid4": 36, "uuid7": 36, "ulid": 26, "snowflake": 0}
 """What a key may be, and how many characters that has."""
 
-_MOST_LABELS = 1000
+_MOST_LABELS, _MOST_OF_FILE = 1000, 100_000
 _MOST_POINTS = 1 << 62
 _MOST_NUMBER = 1e15
 _MOST_FLOAT = 1 << 53  # integers that a DOUBLE holds exactly
@@ -371,9 +372,11 @@ class _Reader:
         return str(self._options["entered"])
 
     def _labels(self, given: Any) -> tuple[str, ...]:
-        column = self._column
-        if not isinstance(given, Sequence) or isinstance(given, str) or not 0 < len(given) <= _MOST_LABELS:
-            self._refuse("labels", f"{given!r} is not a list", f"Write a list of 1 to {_MOST_LABELS:,} values")
+        column, most = self._column, _MOST_LABELS
+        if isinstance(given, str):
+            given, most = self._of_file(given), _MOST_OF_FILE
+        if not isinstance(given, Sequence) or not 0 < len(given) <= most:
+            self._refuse("labels", f"{given!r} is not a list", f"Write a list of 1 to {most:,} values")
         if column.type not in _LABELLED or column.is_binary:
             self._refuse("labels", "is not possible for this type", "Use range, or leave the column out")
         labels = [_text(each) for each in given]
@@ -384,6 +387,17 @@ class _Reader:
         except ValueRefused as fault:
             self._refuse("labels", f"{given[fault.index]!r}: {fault.reason}", "Use values that the column can hold")
         return tuple(labels)
+
+    def _of_file(self, path: str) -> list[Any]:
+        """Return the different values of a file, in their order."""
+        try:
+            if path.endswith(".parquet"):
+                import pyarrow.parquet as pq
+
+                return list(dict.fromkeys(pq.read_table(path).column(0).drop_null().to_pylist()))
+            return list(dict.fromkeys(filter(None, Path(path).read_text(encoding="utf-8").splitlines())))
+        except (OSError, ValueError) as fault:
+            self._refuse("labels", f"cannot read {path}: {fault}", "Give a text file in UTF-8, or one of Parquet")
 
     def _names(self) -> tuple[str, ...]:
         column, kind, locale = self._column, self._options["faker"], self._options.get("locale", "en_US")
