@@ -204,7 +204,7 @@ class TableChanges:
         others, is_kept = self._truncations.others(statements), ~steps.is_delete
         if self._truncated is not None:
             ends = self._truncations.of(self._truncated, np.array(statements))
-            is_kept &= self._truncates(steps.commit_ts) == ends
+            is_kept &= self._truncations_before(steps.commit_ts) == ends
         kept = pa.array(np.flatnonzero(is_kept))
         columns = {column.name: images.values[column.name.lower()].take(kept) for column in self.info.row_columns}
         for each in self.added:
@@ -256,25 +256,18 @@ class TableChanges:
             birth = row // self._own.shape.slots
             previous, _, _ = self._walks.place(row, np.maximum(step - 1, 0), size)
             _, _, is_last = self._walks.place(row, step, size)
-        commit_ts = stamp(cycle * size + own["commit"][at])
-        return _Steps(
-            row,
-            step,
-            (own["deleted"][at] == 1)
-            & is_last
-            & (same := self._truncates(commit_ts) == self._truncates(stamp(previous))),
-            commit_ts,
-            stamp(previous),
-            stamp(birth * size + own["born"][at]),
-            commit_ts - 1 - own["sharer"][at] if self._cycle.shares_commits else commit_ts - 1,
-            (step == 0) | ~same,
-        )
+        commit_ts, before = stamp(cycle * size + own["commit"][at]), stamp(previous)
+        is_first, is_delete = step == 0, (own["deleted"][at] == 1) & is_last
+        if self._truncated is not None:
+            is_gone = self._truncations_before(commit_ts) != self._truncations_before(before)
+            is_first, is_delete = is_first | is_gone, is_delete & ~is_gone
+        born = stamp(birth * size + own["born"][at])
+        start_ts = commit_ts - 1 - own["sharer"][at] if self._cycle.shares_commits else commit_ts - 1
+        return _Steps(row, step, is_delete, commit_ts, before, born, start_ts, is_first)
 
-    def _truncates(self, stamps: Ints) -> Ints:
+    def _truncations_before(self, stamps: Ints) -> Ints:
         """Return how often the table has been truncated before changes that commit at these times."""
-        if self._truncated is None:
-            return np.zeros_like(stamps)
-        return self._truncations.of(self._truncated, self._clock.schema_changes_before(stamps))
+        return self._truncations.of(self._truncated or 0, self._clock.schema_changes_before(stamps))
 
     def _next(self, numbers: Ints) -> Ints:
         """Return the numbers, among those of all tables, of the rows' next changes; a large one if there is none."""
