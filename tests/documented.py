@@ -57,8 +57,8 @@ AT_NIGHT = {
 FILES = {"from pyspark import pipelines as dp": "tests/spark/test_pipelines.py"}
 """Python blocks that another program reads from files, by a line of them, each with the nightly test that runs it."""
 
-_PROJECTS = ("java", "go", "python")
-"""Folders of the examples that no block reads: projects, which tests/integration/test_other_languages.py runs."""
+_PROJECTS = ("java", "go", "python", "testcontainers")
+"""Folders of the examples that no block reads: projects; tests/integration/test_other_languages.py runs three."""
 
 _SMALLER = ((r"--rows \d+", "--rows 200"), (r" --speed \d+", ""))
 """Commands run with fewer rows, and a replay does not wait."""

@@ -114,7 +114,7 @@ def examples_page() -> str:
         "",
     ]
     for path in sorted((ROOT / "examples").rglob("*")):
-        if path.is_file() and not _NOT_SHOWN.intersection(path.parts):
+        if path.is_file() and path.suffix != ".ipynb" and not _NOT_SHOWN.intersection(path.parts):
             name = path.relative_to(ROOT / "examples").as_posix()
             language = {".py": "python", ".csv": "text"}.get(path.suffix, path.suffix[1:])
             lines += [f"## {name}", ""]

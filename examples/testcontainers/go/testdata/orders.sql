@@ -1,0 +1,2 @@
+CREATE DATABASE shop;
+CREATE TABLE shop.orders (id INT PRIMARY KEY, state VARCHAR(10), amount DECIMAL(8, 2));
