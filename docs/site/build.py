@@ -1,9 +1,10 @@
 """Builds the documentation site: python docs/site/build.py
 
 In: README.md, which becomes the first page, ``docs/``, the project's other Markdown files, and the files of
-``examples/``, which become one page. Out: ``build/site``, complete in itself: it opens from a disk and asks no other
-server for anything. A broken link, a page that the navigation leaves out, a name of the API that does not exist, one
-that is a module instead of what it exports, a private default and a resource of another server end the build.
+``examples/``, which become one page. Out: ``build/site`` with ``llms.txt``, complete in itself: it opens from a disk
+and asks no other server for anything. A broken link, a page that the navigation leaves out, a name of the API that does
+not exist, one that is a module instead of what it exports, a private default and a resource of another server end the
+build.
 """
 
 from __future__ import annotations
@@ -135,6 +136,24 @@ def gather() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(rewritten(source.read_text(encoding="utf-8"), source, place), encoding="utf-8")
     (PAGES / EXAMPLES).write_text(examples_page(), encoding="utf-8")
+    (PAGES / "llms.txt").write_text(llms_txt(), encoding="utf-8")
+
+
+def llms_txt() -> str:
+    """Return the site for a language model (llmstxt.org): what the project is; each page with its first sentence."""
+    config, _, navigation = CONFIG.read_text(encoding="utf-8").partition("\nnav:\n")
+    name, summary = (re.findall(rf"^site_{key}: (.+)$", config, re.MULTILINE)[0] for key in ("name", "description"))
+    lines = [f"# {name}", "", f"> {summary}"]
+    title_of, texts = titles(), {place: source.read_text(encoding="utf-8") for place, source in pages().items()}
+    for section, entries in re.findall(r"^  - (.+):\n((?:      .*\n?)+)", navigation, re.MULTILINE):
+        lines += ["", f"## {section}", ""]
+        for _, place in _IN_NAVIGATION.findall(entries):
+            prose = _FENCED.sub("", texts.get(place) or examples_page())
+            first = re.search(r"^(?![#!\[<|>-])\S.*(?:\n\S.*)*", prose, re.MULTILINE)
+            said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(first[0].split())) if first else ""
+            sentence = re.split(r"(?<=\.)(?:\*\*)? ", said, maxsplit=1)[0].rstrip(":")
+            lines.append(f"- [{title_of[place]}]({place.removesuffix('.md')}.html): {sentence}".removesuffix(": "))
+    return "\n".join(lines) + "\n"
 
 
 def fetched_from_elsewhere() -> Iterator[str]:

@@ -53,6 +53,11 @@ def test_links_show_the_titles_of_pages_not_their_files(
         assert [each for each in shown if each.endswith(".md")] == [], source.relative_to(ROOT)
 
 
+def test_llms_txt_has_every_page_with_a_sentence(site: ModuleType) -> None:
+    entries = re.findall(r"^- \[.+\]\((\S+)\.html\): \S.+$", site.llms_txt(), re.MULTILINE)
+    assert [f"{each}.md" for each in entries] == site.pages_of_navigation()
+
+
 def test_a_page_that_does_not_exist_leads_to_pages_that_do(site: ModuleType) -> None:
     text = (ROOT / "docs/site/theme/404.html").read_text("utf-8")
     led_to = [f"{each}.md" for each in re.findall(r"\{\{ '(.+?)\.html' \| url \}\}", text)]
