@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
+from difflib import ndiff
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from documented import PAGES, blocks_of
 from hypothesis import find, settings
 from hypothesis import strategies as st
+from public_api import FILE, lines
 
 import ticdc_emit
 from ticdc_emit import Message, load_changefeed, to_messages
@@ -57,6 +59,12 @@ def test_dir_lists_the_public_names() -> None:
     assert all(getattr(ticdc_emit, name).__module__.startswith("ticdc_emit.") for name in public)
     with pytest.raises(AttributeError, match="has no attribute 'Encodr'"):
         _ = ticdc_emit.Encodr
+
+
+def test_names_and_signatures_are_those_of_the_file() -> None:
+    now, before = [*lines()], FILE.read_text(encoding="utf-8").splitlines()
+    difference = [each for each in ndiff(before, now) if each[0] in "+-"]
+    assert not difference, "if this is meant, run python -m tests.public_api, and tell users in CHANGELOG.md"
 
 
 def test_readme_imports_from_the_package_and_the_pages_what_packages_export() -> None:
