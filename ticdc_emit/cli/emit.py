@@ -352,6 +352,7 @@ def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, f
     """Return the changes as a DataFrame. ``files``: those at the path; without them, Spark opens it."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
+    from ticdc_emit.spark.functions import to_arrow
     from ticdc_emit.spark.worker import with_offsets
 
     file_format = form.file_format
@@ -366,7 +367,7 @@ def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, f
         from ticdc_emit.traffic.replay.sources import read_source
 
         opened = read_source(spark, path, format=file_format)
-        names, schema = opened.columns, opened.limit(0).toArrow().schema
+        names, schema = opened.columns, to_arrow(opened.limit(0)).schema
         rows = opened.toDF(*map(str, range(len(names))))  # mapInArrow does not find a name with a dot
         read = lambda batch: iter([batch.rename_columns(names)])  # noqa: E731
     if schema is None:
@@ -404,7 +405,9 @@ def _json_schema(rows: DataFrame, read: _Read) -> pa.Schema:
         schema = unified([batch.schema for given in batches for batch in read(given)])
         yield pa.record_batch({"schema": pa.array([schema.serialize().to_pybytes()], pa.binary())})
 
-    found = rows.mapInArrow(schemas, "schema binary").distinct().toArrow().column("schema").to_pylist()
+    from ticdc_emit.spark.functions import to_arrow
+
+    found = to_arrow(rows.mapInArrow(schemas, "schema binary").distinct()).column("schema").to_pylist()
     return unified([pa.ipc.read_schema(pa.py_buffer(each)) for each in sorted(found)])
 
 

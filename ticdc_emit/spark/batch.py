@@ -43,7 +43,7 @@ from ticdc_emit.spark.frames import (
     variants_checked,
     without_ddl,
 )
-from ticdc_emit.spark.functions import conf_is_true, is_local, setting_off
+from ticdc_emit.spark.functions import conf_is_true, is_local, repartition_by_id, setting_off, to_arrow
 from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named
 
 if TYPE_CHECKING:
@@ -263,10 +263,10 @@ class SparkBatch:
     def _run(self, encode: EncodeTask, deliver: DeliverTask, checks_length: bool) -> dict[Target, TaskResult]:
         if getattr(deliver.sink, "in_process", False):
             chunks = self._mapped(encode, CHUNK_SCHEMA, checks_length=checks_length)
-            return read_results(deliver(iter(chunks.toArrow().to_batches())))
+            return read_results(deliver(iter(to_arrow(chunks).to_batches())))
         with chunk_folder(self.session) as folder:
             encode, deliver = replace(encode, folder=folder), replace(deliver, folder=folder)
-            return read_results(self._delivered(encode, deliver, RESULT_SCHEMA, checks_length=checks_length).toArrow())
+            return read_results(to_arrow(self._delivered(encode, deliver, RESULT_SCHEMA, checks_length=checks_length)))
 
     def messages(self, encode: EncodeTask, deliver: DeliverTask) -> DataFrame:
         """Return the messages that tasks without a sink make of the rows."""
@@ -278,9 +278,8 @@ class SparkBatch:
         count = self._bucket_count(encode.plan)
         encode = replace(encode, buckets=Buckets(encode.plan.targets, count))
         segments = self._mapped(encode, SEGMENT_SCHEMA, split_chunks, checks_length=checks_length)
-        return segments.repartitionById(count, "bucket").mapInArrow(
-            in_worker(join_chunks, deliver), spark_columns(schema)
-        )
+        parted = repartition_by_id(segments, count, "bucket")
+        return parted.mapInArrow(in_worker(join_chunks, deliver), spark_columns(schema))
 
     def _mapped(self, task: EncodeTask, schema: pa.Schema, *after: Step, checks_length: bool = False) -> DataFrame:
         """Return the output of a task, and of steps after it, for the rows of every DataFrame."""

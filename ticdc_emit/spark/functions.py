@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from ticdc_emit.errors import MissingDependencyError
+
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql import types as T  # noqa: N812
 else:
@@ -23,7 +27,7 @@ else:
 
     F, T = _Module("pyspark.sql.functions"), _Module("pyspark.sql.types")
 
-__all__ = ["ADAPTIVE_EXECUTION", "F", "T", "conf_is_true", "is_local", "setting_off"]
+__all__ = ["ADAPTIVE_EXECUTION", "F", "T", "conf_is_true", "is_local", "repartition_by_id", "setting_off", "to_arrow"]
 
 ADAPTIVE_EXECUTION = "spark.sql.adaptive.enabled"
 """Plans a query again while it runs; a micro-batch is planned once. A stream's batches run in a copy of the session."""
@@ -32,6 +36,23 @@ ADAPTIVE_EXECUTION = "spark.sql.adaptive.enabled"
 def conf_is_true(spark: SparkSession, setting: str) -> bool:
     """Return whether a setting of Spark's that is off by default is on; as Spark does, read it whatever its case."""
     return str(spark.conf.get(setting, "false")).strip().lower() == "true"
+
+
+def to_arrow(df: DataFrame) -> pa.Table:
+    """Return the rows of a DataFrame; Spark 3.5 has no public method for it."""
+    if hasattr(type(df), "toArrow"):
+        return df.toArrow()
+    if not hasattr(df, "_collect_as_arrow"):
+        raise MissingDependencyError("Spark Connect needs PySpark 4.0", remedy="Use a session without Connect")
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    batches = df._collect_as_arrow()
+    return pa.Table.from_batches(batches, None if batches else to_arrow_schema(df.schema))
+
+
+def repartition_by_id(df: DataFrame, count: int, column: str) -> DataFrame:
+    """Return the rows in ``count`` partitions, by a number below it; before Spark 4.1 by its hash."""
+    return getattr(type(df), "repartitionById", type(df).repartition)(df, count, column)
 
 
 def is_local(spark: SparkSession) -> bool:

@@ -85,7 +85,7 @@ def version_changes(
     ``by_begin``: whether only versions that begin together are compared.
     """
     own = image_type(rows, "_image")
-    variants = [field.name for field in own if isinstance(field.dataType, T.VariantType)]
+    variants = [field.name for field in own if type(field.dataType).__name__ == "VariantType"]
     texts = [T.StructField(each.name, T.StringType()) if each.name in variants else each for each in own]
     fields = [T.StructField("op", T.StringType()), T.StructField("commit_ts", T.LongType())]
     fields += [rows.schema[name] for name in extra]
@@ -191,7 +191,7 @@ def converted(value: Column, own: DataType, kind: DataType) -> Column:
             ),
         )
         return F.map_from_entries(entries)
-    if isinstance(kind, T.StringType) and isinstance(own, T.ArrayType | T.MapType | T.StructType | T.VariantType):
+    if isinstance(kind, T.StringType) and type(own).__name__ in ("ArrayType", "MapType", "StructType", "VariantType"):
         return F.to_json(
             converted(
                 value, own, _with_leaves(own, lambda leaf: T.StringType() if isinstance(leaf, T.DecimalType) else leaf)

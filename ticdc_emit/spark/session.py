@@ -42,9 +42,14 @@ def require_pyspark() -> None:
 
 def register(spark: SparkSession) -> None:
     """Register ``format("ticdc")`` in a session (docs/datasource.md)."""
-    from ticdc_emit.spark.datasource import TicdcDataSource
+    spark.dataSource.register(data_source())
 
-    spark.dataSource.register(TicdcDataSource)
+
+def data_source() -> type:
+    """Return the class of ``format("ticdc")``. Raises :class:`MissingDependencyError` before Spark 4.1."""
+    with importing('format("ticdc") needs PySpark 4.1', extra="", remedy="Upgrade it, or send with TicdcSink"):
+        from ticdc_emit.spark.datasource import TicdcDataSource
+    return TicdcDataSource
 
 
 def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:

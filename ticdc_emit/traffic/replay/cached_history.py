@@ -33,7 +33,7 @@ from ticdc_emit.pipeline.plan.table_plans import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch, check_changes, spark_columns, table_versions
 from ticdc_emit.spark.frames import change_columns, commit_ts_column, variants_as_json
-from ticdc_emit.spark.functions import ADAPTIVE_EXECUTION, F, T, setting_off
+from ticdc_emit.spark.functions import ADAPTIVE_EXECUTION, F, T, repartition_by_id, setting_off, to_arrow
 from ticdc_emit.spark.row_changes import JSON_OPTIONS, column_named, converted, keep_transactions
 from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, with_offsets
 from ticdc_emit.traffic.history import History
@@ -194,12 +194,12 @@ class CachedHistory:
             (_packs(df, PackTask(name, width_ms, lanes), fingerprint=fingerprint) for name, df in self._frames.items()),
         )
         # sorted, so that Spark skips rows of other slices
-        self._packs = packs.repartitionById(lanes, "lane").sortWithinPartitions("slice", "source").persist()
+        self._packs = repartition_by_id(packs, lanes, "lane").sortWithinPartitions("slice", "source").persist()
         self._width_ms = width_ms
         sums = [F.sum(name).alias(name) for name in ("rows", "untimed", "hash")]
         times = [F.min("first_ts").alias("first_ts"), F.max("last_ts").alias("last_ts")]
         with missing_packages_named(session):
-            groups = self._packs.groupBy("slice", "source", "tables").agg(*times, *sums).toArrow()
+            groups = to_arrow(self._packs.groupBy("slice", "source", "tables").agg(*times, *sums))
         self._groups = groups.append_column("number", groups.column("slice").cast(pa.int64())).sort_by("number")
         self._bounds = _bounds(self._groups, fingerprint=fingerprint)
         return self._bounds
@@ -326,7 +326,7 @@ def hash_inputs(value: Column, kind: DataType) -> Iterator[Column]:
         keys = F.sort_array(F.map_keys(value))
         entries = F.transform(keys, lambda key: F.struct(key.alias("key"), value[key].alias("value")))
         yield F.to_json(entries, JSON_OPTIONS)
-    elif isinstance(kind, T.ArrayType | T.VariantType | T.FloatType | T.DoubleType):  # -0 is not 0
+    elif type(kind).__name__ in ("ArrayType", "VariantType", "FloatType", "DoubleType"):  # -0 is not 0
         yield converted(value, kind, T.StringType())
     else:
         yield value
