@@ -17,11 +17,13 @@ from ticdc_emit.errors import (
     ConfigError,
     InvalidValueError,
     MissingColumnError,
+    MissingDependencyError,
     SchemaError,
     UnknownTableError,
     UnsupportedTypeError,
 )
-from ticdc_emit.spark import TicdcSink, encode
+from ticdc_emit.spark import TicdcSink, encode, register
+from ticdc_emit.spark.functions import to_arrow
 
 pytestmark = [pytest.mark.spark, pytest.mark.smoke]
 
@@ -37,7 +39,7 @@ def test_the_spark_sink_and_the_plain_encoder_agree(spark: Any, changes: Callabl
     df = changes(25)
     TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA).write(df)
     mine = [m.value for m in read_files(tmp_path) if b"TIDB_WATERMARK" not in (m.value or b"")]
-    batch = Encoder(f"memory://x?{URI}", SCHEMA).encode(df.toArrow())
+    batch = Encoder(f"memory://x?{URI}", SCHEMA).encode(to_arrow(df))
     assert batch.column("value").to_pylist() == mine
 
 
@@ -114,3 +116,14 @@ def test_speculation_is_refused(text: str, tmp_path: Path) -> None:
     frame = SimpleNamespace(columns=["op"], sparkSession=SimpleNamespace(conf={"spark.speculation": text}))
     with pytest.raises(ConfigError, match="speculation"):
         TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA).write(frame)  # type: ignore[arg-type]
+
+
+def test_the_data_source_says_which_spark_it_needs_and_leaves_other_formats_alone(spark: Any) -> None:
+    if spark.version >= "4.1":
+        pytest.skip("test_datasource.py uses it here")
+    with pytest.raises(MissingDependencyError, match=r'format\("ticdc"\) needs PySpark 4.1'):
+        register(spark)
+    if spark.version >= "4.0":
+        for name, message in {"ticdc": "needs PySpark 4.1", "other": "DATA_SOURCE_NOT_FOUND"}.items():
+            with pytest.raises(Exception, match=message):
+                spark.range(1).write.format(name).mode("append").save()

@@ -51,8 +51,12 @@ def to_arrow(df: DataFrame) -> pa.Table:
 
 
 def repartition_by_id(df: DataFrame, count: int, column: str) -> DataFrame:
-    """Return the rows in ``count`` partitions, by a number below it; before Spark 4.1 by its hash."""
-    return getattr(type(df), "repartitionById", type(df).repartition)(df, count, column)
+    """Return the rows in ``count`` partitions, which a column numbers; before Spark 4.1 by what has their hash."""
+    if hasattr(type(df), "repartitionById"):
+        return df.repartitionById(count, column)
+    hashes = df.sparkSession.range(0, 30 * count, 1, 1).selectExpr(f"pmod(hash(cast(id as int)), {count})").collect()
+    hashed = {row[0]: number for number, row in enumerate(hashes)}
+    return df.repartition(count, F.array(*(F.lit(hashed[each]) for each in range(count))).getItem(F.col(column)))
 
 
 def is_local(spark: SparkSession) -> bool:

@@ -42,7 +42,8 @@ def require_pyspark() -> None:
 
 def register(spark: SparkSession) -> None:
     """Register ``format("ticdc")`` in a session (docs/datasource.md)."""
-    spark.dataSource.register(data_source())
+    source = data_source()
+    spark.dataSource.register(source)
 
 
 def data_source() -> type:
