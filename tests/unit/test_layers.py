@@ -10,7 +10,8 @@ from ticdc_emit.config import Protocol
 
 ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = """errors,exports hints tso sql schema config columnar storage delivery changes database registry protocols
-    routing pipeline encoder observe consume testing spark traffic strategies check emulator cli __init__,__main__"""
+    routing pipeline encoder observe consume testing spark traffic profile strategies check emulator cli
+    __init__,__main__"""
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS.split()) for room in rooms.split(",")}
 FORBIDDEN = {"consume": {"columnar", "pipeline", "changes"}, "delivery": {"protocols"}}
 PIPELINE = ("plan", "arrange", "encode", "deliver")  # the rooms inside it; what stands above them imports all

@@ -175,6 +175,31 @@ class Generate(TrafficOptions, ShownOptions, SparkOptions, OutputOptions):
 
 @command(
     app,
+    "ticdc-emit profile shop.orders=orders.parquet --output model.toml",
+    "ticdc-emit profile shop.orders=day1.parquet --compare shop.orders=day2.parquet",
+)
+@dataclass(frozen=True, kw_only=True)
+class Profile(FeedOptions, SparkOptions, OutputOptions):
+    """Learn a model of data for generate, without the data, or compare two sources."""
+
+    source: str = argument(
+        "Parquet or CSV, a folder of tables, NAME=PATH of any format of replay, or a sink URI with messages.",
+        metavar="PATH|NAME=PATH|URI",
+    )
+    schema: str | None = option("DDL of the tables. Default: the source's columns.", None, metavar="FILE.sql")
+    format: str | None = format_option()
+    keep_values: Sequence[str] = option(
+        "Column whose values may be in the model, as labels. Repeat it for more.", (), "--keep-values", metavar="COLUMN"
+    )
+    compare: str | None = option("Print the distance to this source instead.", None, metavar="SOURCE")
+    output: Path | None = option(
+        "The model's file. Default: standard output.", None, "--output", "-o", panel=OUTPUT, callback=new_file
+    )
+    schema_registry: str | None = registry_option()
+
+
+@command(
+    app,
     "ticdc-emit sql changes.sql",
     "ticdc-emit sql changes.sql --schema tables.sql --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
     """echo "create table t (id int primary key); insert into t values (1)" | ticdc-emit sql -""",
