@@ -150,12 +150,20 @@ class Emit(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
 class Generate(TrafficOptions, ShownOptions, SparkOptions, OutputOptions):
     """Generate traffic from table schemas alone: inserts, updates, deletes and schema changes."""
 
-    schema: str = option(
+    schema: str | None = option(
         "DDL of the tables, or a sample: bank, shop, sysbench, wide, all_types …",
+        None,
         panel=TRAFFIC,
         metavar="FILE.sql",
         autocompletion=complete_schema,
     )
+    like: str | None = option(
+        "Data that the traffic looks like, a source of profile; also its columns, without --schema.",
+        None,
+        panel=TRAFFIC,
+        metavar="PATH|NAME=PATH|URI",
+    )
+    format: str | None = format_option(TRAFFIC)
     rows: int = option("Row changes to make.", 20_000, panel=TRAFFIC, min=1)
     start: str | None = option(
         "First commit; TIME in ISO form. Default: 2024, with --live now.", None, panel=TIME, metavar="now|TIME|TSO"

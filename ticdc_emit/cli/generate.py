@@ -11,6 +11,7 @@ from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
 from ticdc_emit.cli.messages import changefeed_at, message_dict, pick_story, print_messages, sparse_interval, target_at
 from ticdc_emit.cli.options import NOW, moment
+from ticdc_emit.cli.profile import learned
 from ticdc_emit.cli.report_page import write_sent
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, runs_here, spark_for
@@ -47,7 +48,14 @@ def run(options: Generate) -> int:
             remedy="Leave --on-spark and --spark out, or --live",
             option="live",
         )
-    text, rows = sample_or_file(options.schema, options.schema_dialect), settings.rows
+    rows = settings.rows
+    if options.like is not None:
+        text, model = learned(options)
+        settings = replace(settings, model=model)
+    elif options.schema is None:
+        raise ConfigError("there are no tables", remedy="Give --schema, or data with --like", option="schema")
+    else:
+        text = sample_or_file(options.schema, options.schema_dialect)
     if rows is None:
         if not options.live:
             raise ConfigError("--endless needs a stream", remedy="Add --live", option="endless")

@@ -6,14 +6,17 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.cli.console import print_json, result_stream, write_whole
+from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.session import spark_for
 from ticdc_emit.cli.topics import source_of
-from ticdc_emit.profile import compare, model_text, profile
+from ticdc_emit.profile import below, compare, model_of, model_text, profile
 from ticdc_emit.profile.sources import READ_HERE
+from ticdc_emit.profile.sources import read_source as read_rows
+from ticdc_emit.traffic.generate.model import Model, read_model
 from ticdc_emit.traffic.replay.sources import format_of, read_source
 
 if TYPE_CHECKING:
-    from ticdc_emit.cli.app import Profile
+    from ticdc_emit.cli.app import Generate, Profile
 
 
 def run(options: Profile) -> int:
@@ -39,7 +42,16 @@ def run(options: Profile) -> int:
     return 0
 
 
-def _source(given: str, options: Profile, stack: ExitStack) -> tuple[Any, Any]:
+def learned(options: Generate) -> tuple[str, Model]:
+    """Return the tables of ``--like`` as SQL, and its model below that of ``--model``."""
+    with ExitStack() as stack:
+        given, feed = _source(str(options.like), options, stack)
+        text = None if options.schema is None else sample_or_file(options.schema, options.schema_dialect)
+        source = read_rows(given, text, feed)
+        return source.schema, read_model(below(model_of(source), options.model))
+
+
+def _source(given: str, options: Profile | Generate, stack: ExitStack) -> tuple[Any, Any]:
     """Return files, frames of Spark, or the messages of a changefeed with its configuration."""
     if "protocol=" in given:
         feed = options.load(given, options.config, schema_registry=options.schema_registry)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +14,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.model import Op
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import names
-from ticdc_emit.profile.columns import SMALLEST_GROUP, children_of, distance, numbers_of, options_of
+from ticdc_emit.profile.columns import (
+    FEW_TEXTS,
+    SMALLEST_GROUP,
+    children_of,
+    counts_of,
+    distance,
+    numbers_of,
+    options_of,
+)
 from ticdc_emit.profile.sources import Changefeed, Rows, Source, read_source
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column
+from ticdc_emit.traffic.generate.changes import check_model
+from ticdc_emit.traffic.generate.column_options import options_by_column
+from ticdc_emit.traffic.generate.model import ModelSource, document_of, read_model
 from ticdc_emit.traffic.generate.tables import Refusals, SourceTable, source_tables
 
 __all__ = ["compare", "model_text", "profile"]
-
-_MOST_LABELS = 50
 
 
 def profile(
@@ -45,30 +56,43 @@ def profile(
 
 
 def model_of(source: Source, keep: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the model of a source that was read; errors as of :func:`profile`."""
-    totals = {name: rows.changes.total() or rows.total for name, rows in source.tables.items()}
-    model: dict[str, Any] = {"tables": {}, "columns": {}, "load": {}}
+    """Return the model of a source that was read; errors as of :func:`profile`. ``generate`` takes all that it says."""
+    totals = {name: max(rows.changes.total() or rows.total, 1) for name, rows in source.tables.items()}
+    model: dict[str, Any] = {"tables": {}, "columns": {}}
+    children: dict[str, dict[str, Any]] = {}
     unknown = {*keep}
     for table, rows in _tables(source):
-        name, unique = table.info.full_name, {key.columns for key in table.unique_keys}
-        linked = {each for key in (*unique, *(each.columns for each in table.references)) for each in key}
-        model["tables"][name] = {"weight": float(f"{totals[name] / max(min(totals.values()), 1):.3g}")}
-        for rate, kind in (("updates", Op.UPDATE), ("deletes", Op.DELETE)) if rows.changes else ():
-            model["tables"][name][rate] = round(
-                rows.changes[kind] / max(rows.total, 1, rows.changes[kind] * (kind is Op.DELETE)), 3
-            )
-        model["tables"][name] |= _children(source, table, rows)
-        columns = model["columns"].setdefault(table.info.schema, {}).setdefault(table.info.name, {})
+        name = table.info.full_name
+        keys = *(each.columns for each in table.unique_keys), *(each.columns for each in table.references)
+        linked = {*(table.listed or ())[:1], *(column for key in keys for column in key)}
+        own = {"weight": min(float(f"{totals[name] / min(totals.values()):.3g}"), 1e6)}
+        if rows.changes:
+            own["updates"] = min(round(rows.changes[Op.UPDATE] / max(rows.total, 1), 3), 1000.0)
+            own["deletes"] = min(round(rows.changes[Op.DELETE] / max(rows.total, 1), 3), 1.0)
+        model["tables"][name] = own
+        children |= _children(source, table, rows)
         for column, values in _columns(table, rows):
             kept = {each for each in keep if f".{name}.{column.name}".endswith(f".{each}")}
             unknown -= kept
-            alone = (column.name,) in unique and not any(column.name in each.columns for each in table.references)
-            if alone or column.name not in linked:
-                options = options_of(column, values, keep=bool(kept), is_key=alone)
-                columns |= {column.name: options} if options else {}
+            options = {} if column.name in linked else options_of(column, values, keep=bool(kept))
+            refusals = Refusals()
+            options_by_column({f"{name}.{column.name}": options} if options else {}, [table], refusals)
+            if kept:
+                refusals.raise_all()
+            options = {key: value for key, value in options.items() if not refusals or key == "nulls"}
+            if options:
+                columns = model["columns"].setdefault(table.info.schema, {})
+                columns.setdefault(table.info.name, {})[column.name] = options
     if unknown:
         remedy = "Write column, table.column or schema.table.column"
         raise ConfigError(f"no table of the source has {min(unknown)!r}", remedy=remedy, option="keep_values")
+    for name, each in children.items():
+        left_out = {"deletes"} if each["distribution"] == "zipf" else {"deletes", "weight"}
+        own = {key: value for key, value in model["tables"][name].items() if key not in left_out}
+        tried = {**model, "tables": {**model["tables"], name: {**own, "children": each}}}
+        with suppress(ConfigError, SchemaError):  # more children than a cycle has room for
+            check_model(source.schema, read_model(tried))
+            model = tried
     if source.commits:
         model["load"] = {"transaction_size": round(sum(totals.values()) / source.commits, 2)}
     return model
@@ -90,7 +114,9 @@ def _columns(table: SourceTable, rows: Rows) -> Iterator[tuple[Column, pa.Chunke
 
 
 def _children(source: Source, table: SourceTable, rows: Rows) -> dict[str, Any]:
-    """Return how many rows refer to a row of the first parent, if the rows of both tables are here, and all of them."""
+    """Return how many rows refer to a row of the first parent, if the rows of both tables are here, and all of them, by
+    the table.
+    """
     for each in table.references:
         parent = source.tables.get(".".join(each.parent))
         if parent is not None and each.parent != table.name and rows.total == len(rows.values):
@@ -98,19 +124,32 @@ def _children(source: Source, table: SourceTable, rows: Rows) -> dict[str, Any]:
             counts = links.column("count_all").to_numpy()
             counts = np.concatenate([counts, np.zeros(max(parent.total - len(counts), 0), np.int64)])
             if len(counts) >= SMALLEST_GROUP and counts.any():
-                return {"children": {"of": ".".join(each.parent), **children_of(counts)}}
+                return {table.info.full_name: {"of": ".".join(each.parent), **children_of(counts)}}
     return {}
 
 
 def model_text(model: Mapping[str, Any]) -> str:
     """Return a model as TOML."""
-    lines = ["[tables]", *(f"{_toml(name)} = {_toml(each)}" for name, each in model["tables"].items())]
-    for schema, tables in model["columns"].items():
-        for table, columns in tables.items():
-            for column, options in columns.items():
-                lines += ["", f"[columns.{_toml(schema)}.{_toml(table)}.{_toml(column)}]"]
-                lines += [f"{name} = {_toml(value)}" for name, value in options.items()]
-    return "\n".join([*lines, "", "[load]", *(f"{name} = {value}" for name, value in model["load"].items()), ""])
+    lines = []
+    for name, section in model.items():
+        if name != "columns":
+            lines += [f"[{name}]", *(f"{_key(key)} = {_toml(each)}" for key, each in section.items()), ""]
+    for path, options in _by_column(model).items():
+        lines += [
+            f"[columns.{'.'.join(map(_key, path))}]",
+            *(f"{key} = {_toml(each)}" for key, each in options.items()),
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _by_column(model: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
+    return {
+        (schema, table, column): options
+        for schema, tables in model["columns"].items()
+        for table, columns in tables.items()
+        for column, options in columns.items()
+    }
 
 
 def _toml(value: Any) -> str:
@@ -121,13 +160,29 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
+
+
+def below(model: Mapping[str, Any], above: ModelSource | None) -> dict[str, Any]:
+    """Return a model with what another one says instead of it: options of tables, and all those of a column."""
+    other = document_of(above)
+    read_model(other)
+    own = {**model, "columns": {".".join(path): options for path, options in _by_column(model).items()}}
+    merged = {name: {**own.get(name, {}), **other.get(name, {})} for name in {**own, **other}}
+    shared = model["tables"].keys() & other.get("tables", {}).keys()
+    merged["tables"] |= {name: {**model["tables"][name], **other["tables"][name]} for name in shared}
+    return merged
+
+
 def compare(
     first: Any, second: Any, *, schema: str | Path | None = None, changefeed: Changefeed | None = None
 ) -> list[dict[str, Any]]:
     """Return how far two sources are apart, a mapping for each column of both; arguments and errors of :func:`profile`.
 
     ``nulls``: the difference of the shares of NULL. ``distance``: from 0 to 1, ``by`` values (Kolmogorov-Smirnov, of
-    numbers and times), labels or lengths (total variation, of few different texts and of many); ``None`` without any.
+    numbers and times), labels or lengths (total variation, of few different texts and of many), or frequencies (of few
+    that are all different, as those of a model); ``None`` without any.
     """
     one = read_source(first, schema, changefeed)
     two = read_source(second, one.schema, changefeed)
@@ -152,9 +207,10 @@ def _distance(column: Column, first: pa.ChunkedArray, second: pa.ChunkedArray) -
     if one is not None and two is not None:
         return "values", round(distance(one, two), 4)
     texts = [each.drop_null().cast(pa.string()) for each in (first, second)]
-    by = "labels" if all(pc.count_distinct(each).as_py() <= _MOST_LABELS for each in texts) else "lengths"
-    counts = [pc.value_counts(each if by == "labels" else pc.utf8_length(each)).to_pylist() for each in texts]
-    parts = [
-        {each["values"]: each["counts"] / len(of) for each in found} for found, of in zip(counts, texts, strict=True)
-    ]
+    counts, by = [counts_of(each) for each in texts], "labels"
+    if max(map(len, counts)) > FEW_TEXTS:
+        counts, by = [counts_of(pc.utf8_length(each)) for each in texts], "lengths"
+    elif not counts[0].keys() & counts[1].keys():
+        counts, by = [dict(enumerate(sorted(each.values(), reverse=True))) for each in counts], "frequencies"
+    parts = [{key: each / len(of) for key, each in found.items()} for found, of in zip(counts, texts, strict=True)]
     return by, round(sum(abs(parts[0].get(each, 0) - parts[1].get(each, 0)) for each in {*parts[0], *parts[1]}) / 2, 4)

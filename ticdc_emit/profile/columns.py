@@ -11,7 +11,8 @@ import datetime as dt
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,20 +23,22 @@ import pyarrow.compute as pc
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql import types
+from ticdc_emit.traffic.generate.distributions import zipf_shares
+from ticdc_emit.traffic.generate.model import Children
+from ticdc_emit.traffic.generate.texts import meaning
 
 SMALLEST_GROUP = 20
+FEW_TEXTS = 128
+"""Different texts of a column that are made-up labels in its model, and compared one by one."""
 _MOST_LABELS = 1_000
 _MOST_RANKS = 1_000_000
 _POINTS = 2_000  # at which a distribution is compared, and texts that a pattern is made of
 _DATE = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
-_FAKER = re.compile(
-    r"(?:^|_)(?:(?P<email>e?mail(?:_address)?)|(?P<company>(?:company|supplier|employer)(?:_name)?)"
-    r"|(?P<first_name>(?:first|given)_?name)|(?P<last_name>(?:last|family)_?name|surname)"
-    r"|(?P<name>(?:full|customer|contact|person|owner)_?name|(?<!_)name)|(?P<user_name>(?:user|login)_?name)"
-    r"|(?P<city>(?:city|town)(?:_name)?)|(?P<country>country(?:_name)?)|(?P<postcode>(?:zip|post(?:al)?)_?(?:code)?)"
-    r"|(?P<street_address>(?:street|address)(?:_?(?:address|line|1))*)|(?P<phone_number>(?:tele|mobile_?)?phone|mobile))$"
-)
-"""Kinds of Faker by the ends of the names of columns."""
+_BY_NAME = {"email", "phone", "zip", "city", "street", "company", "first", "last", "name", "country", "login", "url"}
+"""Meanings of names of columns (:func:`meaning`) whose text the generator makes up."""
+_LONGEST, _FILLER = 255, "lorem-ipsum-dolor-sit-amet-" * 10  # of texts of which only the lengths are known
+_MOST_PARENTS = 5_000
+_MOSTLY = 0.95  # of the rows, that have frequent texts
 
 Floats = npt.NDArray[np.float64]
 Options = dict[str, Any]
@@ -48,7 +51,8 @@ def numbers_of(column: Column, values: pa.ChunkedArray) -> Floats | None:
     try:
         values = values.drop_null()
         if column.type in types.CALENDAR_TYPES:
-            values = values.filter(pc.match_substring_regex(values.cast(pa.string()), _DATE))
+            if not pa.types.is_temporal(values.type):
+                values = values.filter(pc.match_substring_regex(values, _DATE))
             return np.asarray(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy() / 1e6)
         values = values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values
         return np.asarray(values.cast(pa.float64(), safe=False).to_numpy())
@@ -57,44 +61,53 @@ def numbers_of(column: Column, values: pa.ChunkedArray) -> Floats | None:
         raise ConfigError("values are of another type", remedy=remedy, option="schema", column=column.name) from None
 
 
-def options_of(column: Column, values: pa.ChunkedArray, *, keep: bool, is_key: bool) -> Options:
-    """Return the options of a column. ``keep``: its values may leave as labels. ``is_key``: it is unique alone."""
+def options_of(column: Column, values: pa.ChunkedArray, *, keep: bool) -> Options:
+    """Return the options of a column. ``keep``: its values may leave as labels."""
     nulls, present = values.null_count, len(values) - values.null_count
     options: Options = {}
-    if column.nullable and not is_key and len(values):
+    if column.nullable and len(values):
         share = nulls / len(values)
         options["nulls"] = round(share, 4) if min(nulls, present) >= SMALLEST_GROUP else float(round(share))
     if present < 2 * SMALLEST_GROUP:
         return options
-    is_text = column.type in types.STRING_TYPES and not column.is_binary
     if keep or column.type in types.LABEL_TYPES:
         return options | _labels(column, values)
-    if is_text:
-        return options | _of_texts(column, values.drop_null().cast(pa.string()), is_key)
-    numbers = None if is_key else numbers_of(column, values)
-    if numbers is not None and column.type in types.INTEGER_TYPES and {*np.unique(numbers[:99]), 0, 1} == {0, 1}:
+    if column.type in types.STRING_TYPES and not column.is_binary:
+        return options | _of_texts(column, values.drop_null().cast(pa.string()))
+    numbers = numbers_of(column, values)
+    if numbers is not None and column.type in types.INTEGER_TYPES and {*np.unique(numbers)} <= {0, 1}:
         return options | _labels(column, values)
-    return options if numbers is None else options | _of_numbers(column, np.sort(numbers))
+    return options if numbers is None or not len(numbers) else options | _of_numbers(column, np.sort(numbers))
 
 
 def _labels(column: Column, values: pa.ChunkedArray) -> Options:
     """Return labels that enough rows have, with weights. The other labels of an ENUM share the rest of the rows."""
     values = values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values
-    texts = values.drop_null().cast(pa.string())
-    counts = {each["values"]: each["counts"] for each in pc.value_counts(texts).to_pylist()}
+    counts = counts_of(values.drop_null().cast(pa.string()))
     large = {label: count for label, count in counts.items() if count >= SMALLEST_GROUP}
     rest = sum(counts.values()) - sum(large.values())
     small = [each for each in column.elems if each not in large and column.type is types.MySQLType.ENUM]
     weights = {**large, **dict.fromkeys(small, rest / len(small) if small and rest >= SMALLEST_GROUP else 0)}
+    return _weighted(weights)
+
+
+def _weighted(weights: Mapping[str, float]) -> Options:
     labels = sorted(weights, key=lambda label: -weights[label])[:_MOST_LABELS]
     total = sum(weights[label] for label in labels)
     return {"labels": labels, "weights": [_short(weights[label] / total) for label in labels]} if total else {}
+
+
+def counts_of(values: pa.ChunkedArray) -> dict[Any, int]:
+    """Return how often there is each value."""
+    counted = pc.value_counts(values)
+    return dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
 
 
 # -- numbers and times -------------------------------------------------------------------------------------------------
 
 
 def _of_numbers(column: Column, numbers: Floats) -> Options:
+    """Return the range of sorted numbers, and the distribution between its ends."""
     least, most = low, high = float(numbers[SMALLEST_GROUP - 1]), float(numbers[-SMALLEST_GROUP])
     is_time, is_whole = column.type in types.CALENDAR_TYPES, column.type in types.WHOLE_TYPES
     if low < high:
@@ -106,7 +119,7 @@ def _of_numbers(column: Column, numbers: Floats) -> Options:
         has_time = column.type in types.MOMENT_TYPES
         return {"range": [(each if has_time else each.date()).isoformat() for each in moments]}
     shown = [int(each) if is_whole else round(each, 9) for each in (least, most)]
-    return {"range": shown, **(_fit(numbers, low, high, is_whole) if low < high else {})}
+    return {"range": shown, **(_fit(np.clip(numbers, low, high), low, high, is_whole) if low < high else {})}
 
 
 def _fit(numbers: Floats, low: float, high: float, is_whole: bool) -> Options:
@@ -115,28 +128,31 @@ def _fit(numbers: Floats, low: float, high: float, is_whole: bool) -> Options:
     below = np.searchsorted(numbers, points, side="right") / len(numbers)
     unit, mean, deviation = float(is_whole), float(numbers.mean()), float(numbers.std())
     middles = points + unit / 2
-    shares: dict[str, tuple[Floats, dict[str, float]]] = {}  # the simplest ones first
-    shares["uniform"] = np.clip((middles - low + unit / 2) / (high - low + unit), 0, 1), {}
+    fits: list[tuple[float, Options]] = []  # the simplest ones first
+
+    def fit(name: str, shares: Floats, **parameters: float) -> None:
+        options = {"distribution": name, **{key: _short(value) for key, value in parameters.items()}}
+        fits.append((float(np.abs(shares - below).max()), options if parameters else {}))
+
+    fit("uniform", np.clip((middles - low + unit / 2) / (high - low + unit), 0, 1))
     if numbers[0] >= 0:
-        shares["exponential"] = 1 - np.exp(-middles / mean), {"mean": mean}
-    shares["normal"] = _normal((middles - mean) / deviation), {"mean": mean, "deviation": deviation}
+        fit("exponential", 1 - np.exp(-middles / mean), mean=mean)
+    fit("normal", _normal((middles - mean) / deviation), mean=mean, deviation=deviation)
     if numbers[0] > 0:
         center, sigma = float(np.log(numbers).mean()), float(np.log(numbers).std())
-        shares["lognormal"] = _normal((np.log(middles) - center) / sigma), {"median": math.exp(center), "sigma": sigma}
+        fit("lognormal", _normal((np.log(middles) - center) / sigma), median=math.exp(center), sigma=sigma)
     count = int(high - low) + 1
     if is_whole and count <= _MOST_RANKS:
         ranks, logs = np.clip(numbers - low, 0, count - 1), np.log1p(np.arange(count))
         exponent = _solved(lambda each: float(_zipf(count, each) @ logs), float(np.log1p(ranks).mean()))
         places = np.clip(points - low, 0, count - 1).astype(np.int64)
-        shares["zipf"] = np.cumsum(_zipf(count, exponent))[places], {"exponent": exponent}
-    name = _nearest({name: float(np.abs(share - below).max()) for name, (share, _) in shares.items()})
-    parameters = {key: _short(value) for key, value in shares[name][1].items()}
-    return {"distribution": name, **parameters} if parameters else {}
+        fit("zipf", np.cumsum(_zipf(count, exponent))[places], exponent=exponent)
+    return _nearest(fits)
 
 
-def _nearest(distances: dict[str, float]) -> str:
-    """Return the first name whose distance is about the smallest."""
-    return next(name for name, each in distances.items() if each <= 1.2 * min(distances.values()) + 0.003)
+def _nearest(fits: list[tuple[float, Options]]) -> Options:
+    """Return the first options whose distance is about the smallest."""
+    return next(options for each, options in fits if each <= 1.2 * min(fits, key=itemgetter(0))[0] + 0.003)
 
 
 def _zipf(count: int, exponent: float) -> Floats:
@@ -169,43 +185,65 @@ def distance(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> float:
 
 
 def children_of(counts: npt.NDArray[np.int64]) -> Options:
-    """Return the distribution of how many children a parent has, of at least ``SMALLEST_GROUP`` parents."""
-    counts, draw, total = np.sort(counts)[::-1], np.random.default_rng(0), int(counts.sum())
-    low, high, mean = int(counts[-SMALLEST_GROUP]), int(counts[SMALLEST_GROUP - 1]), _short(float(counts.mean()))
+    """Return the numbers of children, of at least ``SMALLEST_GROUP`` parents, that the generator makes most alike."""
+    counts = np.sort(counts)[::-1]
+    counts = counts[:: len(counts) // _MOST_PARENTS + 1]
+    low, high = int(counts[-SMALLEST_GROUP]), int(counts[SMALLEST_GROUP - 1])
     if low >= high:
         return {"distribution": "fixed", "count": high}
-    logs = np.log1p(np.arange(len(counts)))
+    fits: list[tuple[float, Options]] = []
+    for name, key, value in (("uniform", "range", (low, high)), ("poisson", "mean", _short(float(counts.mean())))):
+        distance = _apart(counts, Children("", name, value).counts(len(counts), 0))
+        fits.append((distance, {"distribution": name, key: [low, high] if name == "uniform" else value}))
+    every = 1  # of the generator, the first parents of all cycles have the same number of children
+    while len(some := counts[every // 2 :: every]) >= 2 * SMALLEST_GROUP and some.any():
+        logs, total = np.log1p(np.arange(len(some))), int(some.sum())
 
-    def zipf(exponent: float) -> npt.NDArray[np.int64]:
-        return np.sort(draw.poisson(total * _zipf(len(counts), exponent)))[::-1]
+        def mean(exponent: float, logs: Floats = logs, total: int = total) -> float:
+            return float(zipf_shares(total, len(logs), exponent) @ logs / total)
 
-    exponent = _short(
-        _solved(lambda each: float((drawn := zipf(each)) @ logs / drawn.sum()), float(counts @ logs / total))
-    )
-    drawn: dict[str, tuple[npt.NDArray[np.int64], Options]] = {
-        "uniform": (draw.integers(low, high + 1, len(counts)), {"range": [low, high]}),
-        "poisson": (draw.poisson(mean, len(counts)), {"mean": mean}),
-        "zipf": (zipf(exponent), {"exponent": exponent}),
-    }
-    name = _nearest({name: distance(counts, each) for name, (each, _) in drawn.items()})
-    return {"distribution": name, **drawn[name][1]}
+        exponent = _short(_solved(mean, float(some @ logs / total)))
+        distance = _apart(some, zipf_shares(total, len(some), exponent))
+        fits.append((distance, {"distribution": "zipf", "exponent": exponent}))
+        every = max(every + 1, every * 10 // 7)
+    return _nearest(fits)
+
+
+def _apart(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Return the greatest distance of the shares of all children that the parents with the most of them have."""
+    shares = [np.cumsum(np.sort(each)[::-1]) / max(np.sum(each), 1) for each in (first, second)]
+    return float(np.abs(shares[0] - shares[1]).max())
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def _of_texts(column: Column, texts: pa.ChunkedArray, is_key: bool) -> Options:
-    """Return a kind of Faker by the column's name, or what most texts of the median length have at each place."""
-    kind = _FAKER.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column.name).lower())
-    if kind is not None and not is_key:
-        return {"faker": kind.lastgroup}
-    shapes = texts.take(pa.array(np.linspace(0, len(texts) - 1, min(len(texts), 10 * _POINTS)).astype(np.int64)))
+def _of_texts(column: Column, texts: pa.ChunkedArray) -> Options:
+    """Return made-up labels for frequent texts, nothing for what the generator makes up by the column's name, else
+    a pattern or made-up texts of the same lengths.
+    """
+    counts = counts_of(texts)
+    large = sorted((each for each in counts if counts[each] >= SMALLEST_GROUP), key=lambda each: -counts[each])
+    if len(large) <= FEW_TEXTS and sum(counts[each] for each in large) >= _MOSTLY * len(texts):
+        names = (np.base_repr(number, 32).lower().rjust(len(text), "x") for number, text in enumerate(large))
+        return _weighted({name: counts[text] for name, text in zip(names, large, strict=True)})
+    if meaning(column) in _BY_NAME:
+        return {}
+    if pc.mean(pc.match_substring(texts, "@")).as_py() > 0.5:
+        return {"pattern": "????####@example.org"}
+    lengths = np.sort(pc.utf8_length(texts).to_numpy())
+    usual = lengths[len(lengths) // 2]
+    if np.mean(lengths == usual) < 0.5 and lengths[-SMALLEST_GROUP] <= _LONGEST:
+        parts = np.array_split(lengths, min(100, len(lengths) // SMALLEST_GROUP))
+        return _weighted(Counter(_FILLER[: part[len(part) // 2]] for part in parts))
+    return _pattern(texts.filter(pc.equal(pc.utf8_length(texts), usual)))
+
+
+def _pattern(texts: pa.ChunkedArray) -> Options:
+    """Return what most texts of one length have at each place."""
+    places = np.linspace(0, len(texts) - 1, min(len(texts), _POINTS)).astype(np.int64)
+    shapes = texts.take(pa.array(places))
     for found, sign in ((r"[\\#?^]", "_"), (r"\p{Lu}", "^"), (r"\p{L}", "?"), (r"\p{N}", "#"), (r"[^ -~]", "_")):
         shapes = pc.replace_substring_regex(shapes, found, sign)
-    lengths = pc.utf8_length(shapes).to_numpy()
-    some = shapes.filter(pa.array(lengths == np.quantile(lengths, 0.5, method="lower"))).to_pylist()[:_POINTS]
-    pattern = "".join(Counter(signs).most_common(1)[0][0] for signs in zip(*some, strict=True))
-    if pc.mean(pc.match_substring(shapes, "@")).as_py() > 0.5:
-        pattern = "????####@example.org"
-    has_group = len(some) >= SMALLEST_GROUP and re.search(r"[#?^]", pattern)
-    return {"pattern": pattern} if has_group and not 0 <= column.flen < len(pattern) else {}
+    pattern = "".join(Counter(signs).most_common(1)[0][0] for signs in zip(*shapes.to_pylist(), strict=True))
+    return {"pattern": pattern} if len(texts) >= SMALLEST_GROUP and re.search(r"[#?^]", pattern) else {}

@@ -22,7 +22,8 @@ COUNT, PARENTS = 50_000, 2_000
 SCHEMA = """
 create table t.parents (id bigint primary key, email varchar(60) not null unique);
 create table t.orders (id bigint primary key, parent bigint not null, net double, weight double, wait double, even int,
-  often int, flag bool not null, state enum('new', 'paid', 'lost') not null, code varchar(9), day date, maybe int,
+  often int, flag bool not null, late int not null, state enum('new', 'paid', 'lost') not null, code varchar(9),
+  kind varchar(9) not null, note text not null, city varchar(40) not null, day date, maybe int,
   foreign key (parent) references t.parents (id));
 """
 
@@ -44,8 +45,12 @@ def data() -> dict[str, pa.Table]:
         "even": draw.integers(1, 7, COUNT),
         "often": 100 + _ranked(draw, 500, 1.3),
         "flag": draw.random(COUNT) < 0.3,
+        "late": np.where(np.arange(COUNT) < 100, np.arange(COUNT) % 2, np.arange(COUNT) % 9),
         "state": draw.choice(["new", "paid"], COUNT, p=[0.75, 0.25]),
         "code": [f"AB-{each:03}" for each in draw.integers(0, 999, COUNT)],
+        "kind": draw.choice(["gold", "silver"], COUNT, p=[0.2, 0.8]),
+        "note": [f"{'n' * (each // 500)}{each}" for each in draw.permutation(COUNT)],
+        "city": [f"City {each}" for each in draw.permutation(COUNT)],
         "day": pa.array(draw.integers(19_000, 19_100, COUNT).astype(np.int32)).cast(pa.date32()),
         "maybe": pa.array(draw.integers(0, 100, COUNT), mask=draw.random(COUNT) < 0.25),
     }
@@ -56,6 +61,7 @@ def data() -> dict[str, pa.Table]:
 def test_parameters_come_back(data: dict[str, pa.Table]) -> None:
     model = profile(data, schema=SCHEMA)
     assert tomllib.loads(model_text(model)) == model
+    generate_arrow(SCHEMA, rows=1, model=model_text(model))
     found = model["columns"]["t"]["orders"]
     asked = {
         "net": {"distribution": "lognormal", "median": 50, "sigma": 1},
@@ -73,7 +79,11 @@ def test_parameters_come_back(data: dict[str, pa.Table]) -> None:
     assert found["flag"] == {"labels": ["0", "1"], "weights": pytest.approx([0.7, 0.3], rel=0.05)}
     assert found["state"] == {"labels": ["new", "paid", "lost"], "weights": pytest.approx([0.75, 0.25, 0], rel=0.05)}
     assert found["code"]["pattern"] == "^^-###"
-    assert model["columns"]["t"]["parents"] == {"email": {"pattern": "????####@example.org"}}
+    assert found["late"] == {"range": [0, 8]}
+    assert found["kind"] == {"labels": ["xxxxx0", "xxx1"], "weights": pytest.approx([0.8, 0.2], rel=0.05)}
+    assert len(found["note"]["labels"]) == 100
+    assert "city" not in found
+    assert model["columns"]["t"].keys() == {"orders"}  # a key has no options
     children = {"of": "t.parents", "distribution": "zipf", "exponent": pytest.approx(1.1, rel=0.05)}
     assert model["tables"] == {"t.parents": {"weight": 1.0}, "t.orders": {"weight": 25.0, "children": children}}
 
@@ -83,8 +93,11 @@ def test_rates_come_back_from_changes() -> None:
     rows = [{"schema": "bank", "table": name[5:], **row}
             for name, batches in traffic.changes.items() for batch in batches for row in batch.to_pylist()]  # fmt: skip
     model = profile(History(traffic.schema, rows + rows[:500]))
-    for table in model["tables"].values():
-        assert (table["updates"], table["deletes"]) == (pytest.approx(3, rel=0.05), pytest.approx(0.5, rel=0.05))
+    customers, accounts = model["tables"].values()
+    assert (customers["updates"], customers["deletes"]) == (pytest.approx(3, rel=0.05), pytest.approx(0.5, rel=0.05))
+    assert "deletes" not in accounts
+    assert "children" in accounts
+    generate_arrow("bank", rows=1, tables=["bank.accounts", "bank.customers"], model=model)
     assert model["load"]["transaction_size"] == pytest.approx(1, rel=0.05)
 
 

@@ -124,7 +124,7 @@ Section = TypeVar("Section", TableOptions, Load, Trouble)
 
 def read_model(source: ModelSource | None) -> Model:
     """Return the model. Raises :class:`~ticdc_emit.errors.ConfigError` if it is not a model."""
-    document = source if isinstance(source, Mapping) else _document(source) if source is not None else {}
+    document = document_of(source)
     for name, section in document.items():
         if name not in _SECTIONS:
             raise _refusal(f"{name!r} is not a section", name, _SECTIONS)
@@ -205,7 +205,10 @@ def _refusal(message: str, name: object, known: Any) -> ConfigError:
     return ConfigError(message, remedy=f"{did_you_mean(str(name), known)}There are {', '.join(known)}", option="model")
 
 
-def _document(source: str | os.PathLike[str]) -> Mapping[str, Any]:
+def document_of(source: ModelSource | None) -> Mapping[str, Any]:
+    """Return the sections of a model. Raises :class:`~ticdc_emit.errors.ConfigError` if it is not TOML."""
+    if source is None or isinstance(source, Mapping):
+        return source or {}
     is_text = isinstance(source, str) and "=" in source
     try:
         return tomllib.loads(str(source) if is_text else Path(source).read_text(encoding="utf-8"))
