@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from operator import itemgetter
 from typing import Any
 
@@ -23,7 +24,8 @@ import pyarrow.compute as pc
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql import types
-from ticdc_emit.traffic.generate.distributions import zipf_shares
+from ticdc_emit.traffic.generate.column_options import unit_of
+from ticdc_emit.traffic.generate.distributions import quantiles, zipf_shares
 from ticdc_emit.traffic.generate.model import Children
 from ticdc_emit.traffic.generate.texts import meaning
 
@@ -107,57 +109,72 @@ def counts_of(values: pa.ChunkedArray) -> dict[Any, int]:
 
 
 def _of_numbers(column: Column, numbers: Floats) -> Options:
-    """Return the range of sorted numbers, and the distribution between its ends."""
-    least, most = low, high = float(numbers[SMALLEST_GROUP - 1]), float(numbers[-SMALLEST_GROUP])
-    is_time, is_whole = column.type in types.CALENDAR_TYPES, column.type in types.WHOLE_TYPES
-    if low < high:
-        steps = [10.0 ** (math.floor(math.log10(min(high - low, abs(each) or high - low))) - 2) for each in (low, high)]
-        steps = [max(step, 1.0) if is_time or is_whole else step for step in steps]
-        least, most = math.ceil(low / steps[0]) * steps[0], math.floor(high / steps[1]) * steps[1]
+    """Return the range of sorted numbers, and the distribution in it."""
+    least, most = ends = float(numbers[SMALLEST_GROUP - 1]), float(numbers[-SMALLEST_GROUP])
+    span, is_time, is_whole = most - least, column.type in types.CALENDAR_TYPES, column.type in types.WHOLE_TYPES
+    if span:
+        steps = [10.0 ** (math.floor(math.log10(min(span, abs(each) or span))) - 2) for each in ends]
+        if is_time:
+            steps = [max(each for each in (1, 60, 3600, 86_400) if each <= max(span / 100, 1))] * 2
+        steps = [max(step, 1) if is_whole else step for step in steps]
+        least, most = math.ceil(least / steps[0]) * steps[0], math.floor(most / steps[1]) * steps[1]
     if is_time:
         moments = [dt.datetime(1970, 1, 1) + dt.timedelta(seconds=each) for each in (least, most)]
         has_time = column.type in types.MOMENT_TYPES
         return {"range": [(each if has_time else each.date()).isoformat() for each in moments]}
     shown = [int(each) if is_whole else round(each, 9) for each in (least, most)]
-    return {"range": shown, **(_fit(np.clip(numbers, low, high), low, high, is_whole) if low < high else {})}
+    return {"range": shown, **(_fit(column, np.clip(numbers, least, most), least, most) if least < most else {})}
 
 
-def _fit(numbers: Floats, low: float, high: float, is_whole: bool) -> Options:
-    """Return the distribution of sorted numbers with its parameters; nothing for uniform ones."""
-    points = np.unique(numbers[np.linspace(0, len(numbers) - 1, _POINTS).astype(np.int64)])
-    below = np.searchsorted(numbers, points, side="right") / len(numbers)
-    unit, mean, deviation = float(is_whole), float(numbers.mean()), float(numbers.std())
-    middles = points + unit / 2
-    fits: list[tuple[float, Options]] = []  # the simplest ones first
+def _fit(column: Column, numbers: Floats, least: float, most: float) -> Options:
+    """Return the distribution that the generator makes most like sorted numbers in a range; nothing for uniform ones.
+    Parameters are those of the moments, or of the quartiles.
+    """
+    unit, is_whole = unit_of(column), column.type in types.WHOLE_TYPES
+    count = round((most - least) * unit) + 1
+    some = np.unique(numbers[np.linspace(0, len(numbers) - 1, _POINTS).astype(np.int64)])
+    below = np.searchsorted(numbers, some, side="right") / len(numbers)
+    places = np.clip(np.floor((some - least) * unit + 1e-6), 0, count - 1)
+    fits: list[tuple[float, Options]] = [(float(np.abs((places + 1) / count - below).max()), {})]  # simple ones first
 
-    def fit(name: str, shares: Floats, **parameters: float) -> None:
-        options = {"distribution": name, **{key: _short(value) for key, value in parameters.items()}}
-        fits.append((float(np.abs(shares - below).max()), options if parameters else {}))
+    def fit(name: str, scaled: tuple[float, ...], **shown: float) -> None:
+        with suppress(ValueError):  # nothing in the range
+            shares, points = quantiles(name, scaled, count)
+            made = np.clip(np.interp(places + 1, points, shares), 0, 1)
+            options = {key: each if isinstance(each, int) else _short(each) for key, each in shown.items()}
+            fits.append((float(np.abs(made - below).max()), {"distribution": name, **options}))
 
-    fit("uniform", np.clip((middles - low + unit / 2) / (high - low + unit), 0, 1))
+    begin = -least * unit
     if numbers[0] >= 0:
-        fit("exponential", 1 - np.exp(-middles / mean), mean=mean)
-    fit("normal", _normal((middles - mean) / deviation), mean=mean, deviation=deviation)
-    if numbers[0] > 0:
-        center, sigma = float(np.log(numbers).mean()), float(np.log(numbers).std())
-        fit("lognormal", _normal((np.log(middles) - center) / sigma), median=math.exp(center), sigma=sigma)
-    count = int(high - low) + 1
+        mean = float(numbers.mean())
+        fit("exponential", (begin, mean * unit), mean=mean)
+    for center, deviation in _centers(numbers):
+        mean = round(center) if is_whole else center
+        fit("normal", (begin + mean * unit, deviation * unit), mean=mean, deviation=deviation)
+    for center, sigma in _centers(np.log(numbers)) if numbers[0] > 0 else ():
+        fit("lognormal", (begin, math.exp(center) * unit, sigma), median=math.exp(center), sigma=sigma)
     if is_whole and count <= _MOST_RANKS:
-        ranks, logs = np.clip(numbers - low, 0, count - 1), np.log1p(np.arange(count))
-        exponent = _solved(lambda each: float(_zipf(count, each) @ logs), float(np.log1p(ranks).mean()))
-        places = np.clip(points - low, 0, count - 1).astype(np.int64)
-        fit("zipf", np.cumsum(_zipf(count, exponent))[places], exponent=exponent)
+        logs = np.log1p(np.arange(count))
+
+        def mean_log(exponent: float) -> float:
+            weights = np.arange(1, count + 1) ** -exponent
+            return float(weights @ logs / weights.sum())
+
+        exponent = _solved(mean_log, float(np.log1p(numbers - least).mean()))
+        fit("zipf", (exponent,), exponent=exponent)
     return _nearest(fits)
+
+
+def _centers(numbers: Floats) -> list[tuple[float, float]]:
+    """Return the mean and the deviation of a normal distribution by the moments, and by the quartiles."""
+    first, middle, third = np.quantile(numbers, (0.25, 0.5, 0.75)).tolist()
+    found = (float(numbers.mean()), float(numbers.std())), (middle, (third - first) / 1.349)
+    return [each for each in found if each[1] > 0]
 
 
 def _nearest(fits: list[tuple[float, Options]]) -> Options:
     """Return the first options whose distance is about the smallest."""
     return next(options for each, options in fits if each <= 1.2 * min(fits, key=itemgetter(0))[0] + 0.003)
-
-
-def _zipf(count: int, exponent: float) -> Floats:
-    weights = np.arange(1, count + 1) ** -exponent
-    return np.asarray(weights / weights.sum())
 
 
 def _solved(falling: Callable[[float], float], wanted: float) -> float:
@@ -167,10 +184,6 @@ def _solved(falling: Callable[[float], float], wanted: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if falling(middle) > wanted else (low, middle)
     return low
-
-
-def _normal(x: Floats) -> Floats:
-    return np.array([0.5 + math.erf(each / math.sqrt(2)) / 2 for each in x])
 
 
 def _short(number: float) -> float:

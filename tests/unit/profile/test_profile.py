@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from child import Cli
 
+from ticdc_emit import table_sql
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.profile import compare, model_text, profile
 from ticdc_emit.traffic import History
@@ -75,7 +78,7 @@ def test_parameters_come_back(data: dict[str, pa.Table]) -> None:
                          for name, value in options.items()}  # fmt: skip
     assert found["even"] == {"nulls": 0.0, "range": [1, 6]}
     assert found["maybe"] == {"nulls": pytest.approx(0.25, rel=0.05), "range": [0, 99]}
-    assert found["day"]["range"] == ["2022-01-08", "2022-04-16"]
+    assert found["day"]["range"] == ["2022-01-08", "2022-04-17"]
     assert found["flag"] == {"labels": ["0", "1"], "weights": pytest.approx([0.7, 0.3], rel=0.05)}
     assert found["state"] == {"labels": ["new", "paid", "lost"], "weights": pytest.approx([0.75, 0.25, 0], rel=0.05)}
     assert found["code"]["pattern"] == "^^-###"
@@ -86,6 +89,40 @@ def test_parameters_come_back(data: dict[str, pa.Table]) -> None:
     assert model["columns"]["t"].keys() == {"orders"}  # a key has no options
     children = {"of": "t.parents", "distribution": "zipf", "exponent": pytest.approx(1.1, rel=0.05)}
     assert model["tables"] == {"t.parents": {"weight": 1.0}, "t.orders": {"weight": 25.0, "children": children}}
+
+
+def test_generated_data_gives_its_model_back() -> None:
+    children = {
+        "fixed": {"distribution": "fixed", "count": 2},
+        "few": {"distribution": "uniform", "range": [0, 5]},
+        "random": {"distribution": "poisson", "mean": 3.5},
+        "skewed": {"distribution": "zipf", "exponent": 1.2},
+    }
+    schema = "create table t.p (id bigint primary key, v int not null, size int not null, net decimal(9, 2) not null);"
+    for name in children:
+        schema += f"create table t.{name} (id bigint primary key, p bigint, foreign key (p) references t.p (id));"
+    columns = {
+        "size": {"range": [-20, 60], "distribution": "normal", "mean": 10, "deviation": 8},
+        "net": {"range": [0.5, 999], "distribution": "lognormal", "median": 20, "sigma": 0.7},
+    }
+    tables = {name: {"children": {"of": "p", **each}} for name, each in children.items()} | {"p": {"weight": 1}}
+    tables["skewed"]["weight"] = 4
+    model = {"columns": {"p": columns}, "tables": tables}
+    changes = generate_arrow(schema, rows=50_000, model=model).changes
+    frames = {name: pa.Table.from_batches(batches) for name, batches in changes.items()}
+    images = {name: each["after"].filter(pc.equal(each["op"], "c")) for name, each in frames.items()}
+    source = {name: pa.Table.from_struct_array(each.combine_chunks()) for name, each in images.items()}
+    found = profile(source, schema=schema)
+
+    def near(options: dict[str, Any]) -> dict[str, Any]:
+        return {name: value if isinstance(value, str | list) else pytest.approx(value, rel=0.05)
+                for name, value in options.items()}  # fmt: skip
+
+    for name, each in children.items():
+        assert found["tables"][f"t.{name}"]["children"] == {"of": "t.p", **near(each)}
+    for name, each in columns.items():
+        shown = {key: value for key, value in found["columns"]["t"]["p"][name].items() if key != "range"}
+        assert shown == near({key: value for key, value in each.items() if key != "range"})
 
 
 def test_rates_come_back_from_changes() -> None:
@@ -132,3 +169,20 @@ def test_files_are_read_and_compared(data: dict[str, pa.Table], tmp_path: Path) 
     assert (found["id"]["distance"], found["state"]["by"]) == (pytest.approx(0.5, abs=0.01), "labels")
     with pytest.raises(ConfigError, match="only Parquet and CSV"):
         profile({"t.orders": tmp_path / "t.orders.orc"})
+
+
+def test_like_generates_what_was_profiled(
+    tmp_path: Path, data: dict[str, pa.Table], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli, place, uri = Cli(capsys), f"t.orders={tmp_path}/orders.parquet", f"jsonl://{tmp_path}/out?protocol=canal-json"
+    pq.write_table(data["t.orders"], tmp_path / "orders.parquet")
+    (tmp_path / "t.sql").write_text(table_sql(data["t.orders"], "t.orders", "id"))
+    above = "columns.orders.wait.range = [7, 8]\ntables.'t.orders'.updates = 0"
+    assert cli("generate", "--like", place, "--model", above, "--rows", 3000, "--sink-uri", uri, "--json").json["rows"]
+    found = cli("profile", uri, "--schema", tmp_path / "t.sql", "--compare", place, "--json").json
+    apart = {each["column"]: each for each in found}
+    assert max(apart[each]["distance"] for each in ("net", "weight", "often", "kind", "note", "maybe")) < 0.1
+    assert apart["wait"]["distance"] > 0.3
+    assert (apart["kind"]["by"], apart["state"]["by"]) == ("frequencies", "frequencies")
+    assert "tables" in tomllib.loads(cli("profile", uri, "--schema", tmp_path / "t.sql").out)
+    assert "Give --schema, or data with --like" in cli("generate", code=2).err
