@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -75,14 +74,12 @@ def model_of(source: Source, keep: tuple[str, ...] = ()) -> dict[str, Any]:
             kept = {each for each in keep if f".{name}.{column.name}".endswith(f".{each}")}
             unknown -= kept
             options = {} if column.name in linked else options_of(column, values, keep=bool(kept))
-            refusals = Refusals()
-            options_by_column({f"{name}.{column.name}": options} if options else {}, [table], refusals)
+            path, refusals = f"{name}.{column.name}", Refusals()
+            options_by_column({path: options} if options else {}, [table], refusals)
             if kept:
                 refusals.raise_all()
             options = {key: value for key, value in options.items() if not refusals or key == "nulls"}
-            if options:
-                columns = model["columns"].setdefault(table.info.schema, {})
-                columns.setdefault(table.info.name, {})[column.name] = options
+            model["columns"] |= {path: options} if options else {}
     if unknown:
         remedy = "Write column, table.column or schema.table.column"
         raise ConfigError(f"no table of the source has {min(unknown)!r}", remedy=remedy, option="keep_values")
@@ -130,26 +127,16 @@ def _children(source: Source, table: SourceTable, rows: Rows) -> dict[str, Any]:
 
 def model_text(model: Mapping[str, Any]) -> str:
     """Return a model as TOML."""
+    sections = {name: section for name, section in model.items() if name != "columns"}
+    sections |= {f"columns.{_key(path)}": options for path, options in model["columns"].items()}
     lines = []
-    for name, section in model.items():
-        if name != "columns":
-            lines += [f"[{name}]", *(f"{_key(key)} = {_toml(each)}" for key, each in section.items()), ""]
-    for path, options in _by_column(model).items():
-        lines += [
-            f"[columns.{'.'.join(map(_key, path))}]",
-            *(f"{key} = {_toml(each)}" for key, each in options.items()),
-        ]
-        lines.append("")
+    for name, section in sections.items():
+        lines += [f"[{name}]", *(f"{_key(key)} = {_toml(each)}" for key, each in section.items()), ""]
     return "\n".join(lines)
 
 
-def _by_column(model: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
-    return {
-        (schema, table, column): options
-        for schema, tables in model["columns"].items()
-        for table, columns in tables.items()
-        for column, options in columns.items()
-    }
+def _key(name: str) -> str:
+    return name if name.isidentifier() and name.isascii() else _toml(name)
 
 
 def _toml(value: Any) -> str:
@@ -160,16 +147,11 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _key(name: str) -> str:
-    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
-
-
 def below(model: Mapping[str, Any], above: ModelSource | None) -> dict[str, Any]:
     """Return a model with what another one says instead of it: options of tables, and all those of a column."""
     other = document_of(above)
     read_model(other)
-    own = {**model, "columns": {".".join(path): options for path, options in _by_column(model).items()}}
-    merged = {name: {**own.get(name, {}), **other.get(name, {})} for name in {**own, **other}}
+    merged = {name: {**model.get(name, {}), **other.get(name, {})} for name in {**model, **other}}
     shared = model["tables"].keys() & other.get("tables", {}).keys()
     merged["tables"] |= {name: {**model["tables"][name], **other["tables"][name]} for name in shared}
     return merged
@@ -193,10 +175,8 @@ def compare(
         for column, values in _columns(table, rows):
             if column in others:
                 pair = values, others[column]
-                shares = [each.null_count / max(len(each), 1) for each in pair]
-                by, apart = (
-                    (None, None) if any(len(each) == each.null_count for each in pair) else _distance(column, *pair)
-                )
+                shares = [each.null_count / len(each) if len(each) else 1.0 for each in pair]
+                by, apart = _distance(column, *pair) if max(shares) < 1 else (None, None)
                 nulls = round(abs(shares[0] - shares[1]), 4)
                 found.append({"table": name, "column": column.name, "nulls": nulls, "by": by, "distance": apart})
     return found

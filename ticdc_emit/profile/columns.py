@@ -238,7 +238,9 @@ def _of_texts(column: Column, texts: pa.ChunkedArray) -> Options:
     counts = counts_of(texts)
     large = sorted((each for each in counts if counts[each] >= SMALLEST_GROUP), key=lambda each: -counts[each])
     if len(large) <= FEW_TEXTS and sum(counts[each] for each in large) >= _MOSTLY * len(texts):
-        names = (np.base_repr(number, 32).lower().rjust(len(text), "x") for number, text in enumerate(large))
+        names = (
+            np.base_repr(number, 32).lower().rjust(min(len(text), _LONGEST), "x") for number, text in enumerate(large)
+        )
         return _weighted({name: counts[text] for name, text in zip(names, large, strict=True)})
     if meaning(column) in _BY_NAME:
         return {}

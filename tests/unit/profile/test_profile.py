@@ -65,7 +65,7 @@ def test_parameters_come_back(data: dict[str, pa.Table]) -> None:
     model = profile(data, schema=SCHEMA)
     assert tomllib.loads(model_text(model)) == model
     generate_arrow(SCHEMA, rows=1, model=model_text(model))
-    found = model["columns"]["t"]["orders"]
+    found = {path.rpartition(".")[2]: each for path, each in model["columns"].items() if path.startswith("t.orders.")}
     asked = {
         "net": {"distribution": "lognormal", "median": 50, "sigma": 1},
         "weight": {"distribution": "normal", "mean": 300, "deviation": 40},
@@ -86,7 +86,7 @@ def test_parameters_come_back(data: dict[str, pa.Table]) -> None:
     assert found["kind"] == {"labels": ["xxxxx0", "xxx1"], "weights": pytest.approx([0.8, 0.2], rel=0.05)}
     assert len(found["note"]["labels"]) == 100
     assert "city" not in found
-    assert model["columns"]["t"].keys() == {"orders"}  # a key has no options
+    assert len(found) == len(model["columns"])  # a key has no options
     children = {"of": "t.parents", "distribution": "zipf", "exponent": pytest.approx(1.1, rel=0.05)}
     assert model["tables"] == {"t.parents": {"weight": 1.0}, "t.orders": {"weight": 25.0, "children": children}}
 
@@ -121,7 +121,7 @@ def test_generated_data_gives_its_model_back() -> None:
     for name, each in children.items():
         assert found["tables"][f"t.{name}"]["children"] == {"of": "t.p", **near(each)}
     for name, each in columns.items():
-        shown = {key: value for key, value in found["columns"]["t"]["p"][name].items() if key != "range"}
+        shown = {key: value for key, value in found["columns"][f"t.p.{name}"].items() if key != "range"}
         assert shown == near({key: value for key, value in each.items() if key != "range"})
 
 
