@@ -261,7 +261,7 @@ def _of(row: RowEvent) -> tuple[object, ...]:
 
 
 class KeyOrder(Invariant):
-    """Within a partition, a new row of a key has no lower commit_ts than the key's previous rows."""
+    """Within a partition, the new rows of a key are in commit order, and a DELETE is the first one of its commit."""
 
     name = "key-order"
 
@@ -272,7 +272,9 @@ class KeyOrder(Invariant):
     def see(self, seen: Seen) -> Iterable[Finding]:
         if seen.key is None or seen.commit is None:
             return ()
-        known = self._newest.get(seen.number)
+        known, row = self._newest.get(seen.number), seen.row
+        if row and row.op == "delete" and seen.first and known and known[0] == row.commit_ts:
+            return (seen.finding(self.name, f"a DELETE comes after another row of its commit ({_shown(known[1])})"),)
         if known is None or seen.commit >= known[0]:
             self._newest[seen.number] = seen.commit, seen.spot
             self._behind.pop(seen.number, None)

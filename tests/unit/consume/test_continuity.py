@@ -170,7 +170,29 @@ def test_a_changefeed_that_leaves_changes_out_is_not_judged(document: dict[str, 
     assert without(1, messages, config) == []
 
 
+@pytest.mark.parametrize(("wrong", "column"), [("old", "u"), ("data", "v")])
+def test_another_name_of_a_column_is_found(wrong: str, column: str) -> None:
+    messages, config, _ = sent(CREATE, ROW, FIRST, SECOND)
+    head, start, rest = (messages[at := rows(messages)[1]].value or b"").partition(f'"{wrong}":'.encode())
+    messages[at] = messages[at]._replace(value=head + start + rest.replace(b'"v"', b'"u"', 1))
+    assert [each.text[-5:] for each in verify(messages, config)] == [f" in {column}"]
+
+
+def test_a_transaction_deletes_a_key_before_it_inserts_it() -> None:
+    row, commit = {"id": "1", "v": "a", "w": "1"}, 446710992338944000
+    changes = [{"schema": "s", "table": "t", "op": op, "commit_ts": commit + (at > 0), "seq": at, image: row}
+               for at, (op, image) in enumerate((("c", "after"), ("d", "before"), ("c", "after")))]  # fmt: skip
+    config = load_changefeed(f"memory://t?protocol={CANAL}&partition-num=1")
+    first, delete, insert, *_ = History(f"CREATE DATABASE s;{CREATE}", changes).messages(config)
+    assert verify([first, delete, insert], config) == []
+    swapped = [first, insert._replace(offset=1), delete._replace(offset=2)]
+    assert {each.invariant for each in verify(swapped, config)} == {"key-order"}
+
+
 def test_a_shared_millisecond_has_no_order() -> None:
+    moment = "/* ticdc-emit: commit_ts=446710992338944000 */ "
+    messages, config, _ = sent(CREATE, moment + ROW, moment.replace("0 */", "1 */") + DELETE, protocol="canal-json")
+    assert verify(messages, config) == []
     table = {"schema": "s", "table": "t"}
     commit = 1_700_000_000_000 << 18
     images = [{"id": "1", "v": text, "w": "1"} for text in ("a", "b", "a", "b", "c")]
