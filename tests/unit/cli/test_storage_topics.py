@@ -133,7 +133,7 @@ def test_verify_finds_rows_that_come_back_older(write: Write, place: list[str], 
     write(0, 0, 2, final=True)
     first, last = sorted((tmp_path / "lake").rglob("CDC0*.csv"))
     again = last.with_name("CDC00000000000000000003.csv")
-    again.write_bytes(b'"U","orders","shop",%d,2,1\r\n' % (TS + SECOND))  # older than what the last file has
+    again.write_bytes(b'"D","orders","shop",%d,2,1\r\n' % (TS + SECOND))  # older than what the last file has
     (first.parent / "meta" / "CDC.index").write_text(f"{again.name}\n")
     told = cli("verify", *place, "--json", code=1).json
     assert told["found"] == {"key-order": 1}
