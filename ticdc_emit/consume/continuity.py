@@ -329,8 +329,7 @@ class Continuity(Invariant):
         if self._late and self._wanders:
             yield "whether changes are missing: keys are in several partitions, and the oldest messages are gone"
         if self._unclear:
-            where = f"{counted(len(self._unclear), 'change')}, the first at {self._unclear[0].place}"
-            yield f"whether changes are missing before {where}, or statements have changed the rows: these are not sent"
+            yield f"changes or DDL before {counted(len(self._unclear), 'change')} from {self._unclear[0].place} on"
         if not self._tells_inserts:
             yield "INSERTs of keys that are there: TRUNCATE, or an update without old values, would look the same"
         for (schema, name), table in self._tables.items():

@@ -261,11 +261,12 @@ def _of(row: RowEvent) -> tuple[object, ...]:
 
 
 class KeyOrder(Invariant):
-    """Within a partition, the new rows of a key are in commit order, and a DELETE is the first one of its commit."""
+    """Within a partition, the new rows of a key are in commit order; with ``deletes_first``, a DELETE is its commit's first."""
 
     name = "key-order"
 
-    def __init__(self) -> None:
+    def __init__(self, *, deletes_first: bool) -> None:
+        self._deletes_first = deletes_first
         self._newest: dict[int, tuple[int, int | str]] = {}
         self._behind: dict[int, Seen] = {}
 
@@ -273,7 +274,7 @@ class KeyOrder(Invariant):
         if seen.key is None or seen.commit is None:
             return ()
         known, row = self._newest.get(seen.number), seen.row
-        if row and row.op == "delete" and seen.first and known and known[0] == row.commit_ts:
+        if self._deletes_first and seen.first and known and row and row.op == "delete" and known[0] == row.commit_ts:
             return (seen.finding(self.name, f"a DELETE comes after another row of its commit ({_shown(known[1])})"),)
         if known is None or seen.commit >= known[0]:
             self._newest[seen.number] = seen.commit, seen.spot

@@ -236,7 +236,7 @@ def _invariants_of(
     config: ChangefeedConfig, reader: EventReader, claims: Callable[[str], bytes] | None
 ) -> tuple[Invariant, ...]:
     invariants: list[Invariant] = [
-        KeyOrder(),
+        KeyOrder(deletes_first=config.release.transactions.split_order == "by-kind"),
         Duplicates(),
         Watermarks(),
         DdlPartitions(config),
