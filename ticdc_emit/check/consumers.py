@@ -91,9 +91,7 @@ def _started(words: list[str], option: str, told: Mapping[str, str] | None = Non
         raise _wrong_command(f"{words[0]} cannot be started: {fault.strerror}", option) from None
 
 
-def _answer(
-    process: subprocess.Popen[bytes], line: str, timeout_s: float, *, is_last: bool = False
-) -> tuple[bytes, bool]:
+def _answer(process: subprocess.Popen[bytes], line: str, timeout_s: float, is_last: bool = False) -> tuple[bytes, bool]:
     """Return a line of a program's output, all of it for the last one, and whether it came too late."""
     assert process.stdin is not None
     assert process.stdout is not None
@@ -174,6 +172,4 @@ def _words(command: str, option: str) -> list[str]:
 
 
 def _wrong_command(message: str, option: str) -> ConfigError:
-    return ConfigError(
-        message, remedy="Give a program and its arguments, such as 'java -jar consumer.jar'", option=option
-    )
+    return ConfigError(message, remedy="Give a program with arguments, like 'java -jar consumer.jar'", option=option)

@@ -58,9 +58,7 @@ class Diagnosis:
         return {"guilty": place, "number": self.number, **facts}
 
 
-def diagnose(
-    arrival: Delivery, is_wrong: _IsWrong, tables: GivenTables | None, *, canonical: bool = False
-) -> Diagnosis:
+def diagnose(arrival: Delivery, is_wrong: _IsWrong, tables: GivenTables | None, canonical: bool = False) -> Diagnosis:
     """Return why a consumer fails an example.
 
     ``is_wrong``: runs the consumer on the first messages, and returns whether its tables are not those of the reference

@@ -54,9 +54,7 @@ class Served:
     def named(self) -> list[tuple[str, TableInfo]]:
         """The tables, each with a name of its own: with its database where another table has the same name."""
         count = Counter(table.name for table in self.tables)
-        return [
-            (table.name if count[table.name] == 1 else f"{table.schema}_{table.name}", table) for table in self.tables
-        ]
+        return [(each.name if count[each.name] == 1 else f"{each.schema}_{each.name}", each) for each in self.tables]
 
 
 def print_settings(console: Console, served: Served) -> None:

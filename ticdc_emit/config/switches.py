@@ -71,9 +71,7 @@ class Defect:
 
 _DROPPED = Defect("a Debezium row with dropped columns crashes", "8.1.2 to 8.5.2", "classic-8.5.3")
 _VECTORS = Defect("comparing a VECTOR crashes", "8.5.0 to 8.5.7", "classic")
-_NULL_TEXT = Defect(
-    "a nullable text, ENUM or SET column with the DEFAULT 'null' fails", "8.1.2 to 8.5.1", "classic-8.5.2"
-)
+_NULL_TEXT = Defect("a nullable text, ENUM or SET column with DEFAULT 'null' fails", "8.1.2 to 8.5.1", "classic-8.5.2")
 _NULL_LABELS = Defect(
     "a Debezium row with NULL in an ENUM or SET with a DEFAULT fails", "8.5.1 to 8.5.4", "classic-8.5.5"
 )

@@ -182,9 +182,7 @@ class FolderReader:
         except DecodeError:
             checkpoint = None  # the message of the file says it
         paths = list(self._folder.files(""))
-        places = [
-            _Place(table_folder(path), schema.version, path) for path in paths if (schema := SchemaFile.parse(path))
-        ]
+        places = [_Place(table_folder(path), file.version, path) for path in paths if (file := SchemaFile.parse(path))]
         tables = {place.table for place in places}
         for index in filter(None, (IndexFile.parse(path, tables) for path in paths)):
             places.append(_Place(index.rows.table, index.rows.version, index.path, index))

@@ -157,9 +157,7 @@ class KeyIndex:
     def conflicts(self, identities: Sequence[tuple[Any, ...] | None]) -> list[tuple[UniqueKey, tuple[Any, ...]]]:
         """Return the keys that rows have already, with the place of each such row."""
         found = zip(self.keys, self._places, identities, strict=True)
-        return [
-            (key, places[identity]) for key, places, identity in found if identity is not None and identity in places
-        ]
+        return [(key, places[own]) for key, places, own in found if own is not None and own in places]
 
     def add(self, identities: Sequence[tuple[Any, ...] | None], place: tuple[Any, ...]) -> None:
         for places, identity in zip(self._places, identities, strict=True):

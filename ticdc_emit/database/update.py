@@ -274,9 +274,7 @@ def _change(table: StoredTable, old: Stored, new: Stored, running: RunningStatem
 def refuse_moves(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: RunningStatement) -> None:
     """Refuse changes that move a row to another partition: TiCDC reads two partitions as two tables, side by side."""
     state = table.state
-    moved = [
-        pair for pair in changed if any(pair[0].get(name) != pair[1].get(name) for name in state.partition_columns)
-    ]
+    moved = [each for each in changed if any(each[0].get(key) != each[1].get(key) for key in state.partition_columns)]
     with expression_errors():
         places = [partitions_of(state, rows, running.rendering) for rows in zip(*moved, strict=True)]
     if moved and places[0] != places[1]:

@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from urllib.parse import quote_plus
 
 import pyarrow as pa
@@ -135,9 +135,7 @@ class ConfluentRegistry:
     def __enter__(self) -> ConfluentRegistry:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _probe(self, subject: str) -> None:

@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ticdc_emit.changes.arrow_input import changes_table
@@ -233,9 +232,7 @@ class TicdcSink:
     def __enter__(self) -> TicdcSink:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

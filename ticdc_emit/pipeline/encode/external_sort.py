@@ -10,7 +10,6 @@ import tempfile
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from types import TracebackType
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -137,9 +136,7 @@ class SortedRuns:
     def __enter__(self) -> SortedRuns:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for file in self._files:
             close_quietly(file)
 
