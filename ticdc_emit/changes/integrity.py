@@ -17,6 +17,7 @@ Of other rows a number that is given and differs from the values is refused. Rul
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ from ticdc_emit.changes.model import Changes
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.value_errors import ValueRefused
-from ticdc_emit.errors import CorruptedRowError, InvalidValueError, RowError, SchemaError, UnsupportedTypeError
+from ticdc_emit.errors import CorruptedRowError, InvalidValueError, SchemaError, UnsupportedTypeError
 
 FIRST_VERSION, CHECKSUM_VERSION = 0, 2
 _WHOLE = "Give a whole number"
@@ -158,20 +159,15 @@ def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
             continue
         wrong = stated & (np.asarray(given[name].fill_null(0)) != _crc(images[name], changes))
         if wrong.any():
-            raise _other_checksum(changes, name, np.flatnonzero(wrong))
+            rows = np.flatnonzero(wrong)
+            raise changes.current.refused(rows, partial(_other_checksum, changes, name, rows))
 
 
-def _other_checksum(changes: Changes, name: str, rows: npt.NDArray[np.int64]) -> RowError:
-    return changes.current.refused(
-        rows,
-        lambda number: InvalidValueError(
-            f"the given checksum {name}={given_checksums(changes)[name][int(rows[number])]} does not match the values",
-            remedy="Leave it out, or mark the row as corrupted",
-            table=changes.table.full_name,
-            column=CHECKSUM,
-            row=changes.current.row_key(int(rows[number])),
-        ),
-    )
+def _other_checksum(changes: Changes, name: str, rows: npt.NDArray[np.int64], number: int) -> InvalidValueError:
+    place = int(rows[number])
+    cause = f"the given checksum {name}={given_checksums(changes)[name][place]} does not match the values"
+    remedy, key = "Leave it out, or mark the row as corrupted", changes.current.row_key(place)
+    return InvalidValueError(cause, remedy=remedy, table=changes.table.full_name, column=CHECKSUM, row=key)
 
 
 def _corrupted(changes: Changes) -> Mask:

@@ -172,9 +172,7 @@ def binary_scalar(constant: bytes) -> pa.Scalar:
     return _kept_scalar(constant) if len(constant) <= _KEPT_BYTES else pa.scalar(constant, _BINARY)
 
 
-@lru_cache(maxsize=8192)
-def _kept_scalar(constant: bytes) -> pa.Scalar:
-    return pa.scalar(constant, _BINARY)
+_kept_scalar = lru_cache(maxsize=8192)(lambda constant: pa.scalar(constant, _BINARY))
 
 
 def from_byte_matrix(matrix: Bytes, keep: npt.NDArray[np.bool_] | None, *, like: pa.Array | None = None) -> pa.Array:

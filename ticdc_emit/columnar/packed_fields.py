@@ -169,13 +169,11 @@ def _constant(value: bytes) -> PackedField:
     return _kept_constant(value) if len(value) <= _KEPT_BYTES else _cell_of(value)
 
 
-@lru_cache(maxsize=8192)
-def _kept_constant(value: bytes) -> PackedField:
-    return _cell_of(value)
-
-
 def _cell_of(value: bytes) -> PackedField:
     return PackedField(np.frombuffer(value, f"V{len(value)}"), len(value))
+
+
+_kept_constant = lru_cache(maxsize=8192)(_cell_of)
 
 
 def _exact(cell: PackedField) -> Iterator[PackedField]:

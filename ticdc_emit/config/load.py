@@ -279,7 +279,14 @@ def _read_dispatchers(sink: Section, switches: OptionSwitches) -> tuple[Dispatch
     tables = sink.tables("dispatchers")
     rules = [DispatchRule(**read_options(DispatchRule, None, table)) for table in tables]
     for rule in rules:
-        _check_targets(rule)
+        for option, text in (("target-schema", rule.target_schema), ("target-table", rule.target_table)):
+            if not _TARGET.fullmatch(text):
+                raise refused(
+                    "ErrInvalidTableRoutingRule",
+                    f"{option} {quote(text)} must contain only literal text, {{schema}}, and {{table}}",
+                    option="dispatchers",
+                    remedy="Remove other braces",
+                )
     for place, (table, rule) in enumerate(zip(tables, rules, strict=True)):
         deprecated = table.text("dispatcher") or ""
         if deprecated and rule.partition:
@@ -295,17 +302,6 @@ def _read_dispatchers(sink: Section, switches: OptionSwitches) -> tuple[Dispatch
             )
         rules[place] = replace(rule, partition=rule.partition or deprecated)
     return tuple(rules)
-
-
-def _check_targets(rule: DispatchRule) -> None:
-    for option, text in (("target-schema", rule.target_schema), ("target-table", rule.target_table)):
-        if not _TARGET.fullmatch(text):
-            raise refused(
-                "ErrInvalidTableRoutingRule",
-                f"{option} {quote(text)} must contain only literal text, {{schema}}, and {{table}}",
-                option="dispatchers",
-                remedy="Remove other braces",
-            )
 
 
 def _read_integrity(root: Section, override: bool | None) -> Integrity:

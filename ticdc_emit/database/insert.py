@@ -94,7 +94,9 @@ def new_rows(statement: nodes.Insert, running: RunningStatement) -> tuple[Stored
 def _with_partition(table: StoredTable, rows: list[Row], running: RunningStatement) -> list[Row]:
     for column in (each for each in table.info.row_columns if not (each.nullable or each.generated)):
         for row in (each for each in rows if each[column.name] is None):
-            row[column.name] = _implicit(column, running)
+            # an ENUM gets no label, unlike one without a value
+            is_enum = column.type is MySQLType.ENUM
+            row[column.name] = "" if is_enum else _default(replace(column, default=None), running)
     try:
         return [row for row in running.completed(table, rows) if running.has_parents(table, row)]
     except StatementError as fault:
@@ -237,11 +239,6 @@ def _default(column: Column, running: RunningStatement) -> str | None:
         return value_of_old_rows(column, running.rendering.zone)
     except SchemaError as fault:
         raise unsupported(f"the DEFAULT of column {column.name} ({fault.message})", "Give the column a value") from None
-
-
-def _implicit(column: Column, running: RunningStatement) -> str | None:
-    """Return what IGNORE makes of NULL in a NOT NULL column: an ENUM gets no label, unlike one without a value."""
-    return "" if column.type is MySQLType.ENUM else _default(replace(column, default=None), running)
 
 
 def _uuid(running: RunningStatement) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,7 +39,12 @@ class ObjectFolder:
         return self._storage.files()
 
     def exists(self, path: str) -> bool:
-        return self._ask(_is_file, "cannot look for a file", path)
+        def is_file(files: Any, whole: str) -> bool:
+            with suppress(FileNotFoundError):
+                return bool(files.info(whole)["type"] == "file")
+            return False
+
+        return self._ask(is_file, "cannot look for a file", path)
 
     def read(self, path: str) -> bytes:
         content: bytes = self._ask(lambda files, whole: files.cat_file(whole), "cannot read a file", path)
@@ -66,13 +72,6 @@ class ObjectFolder:
 
     def _path(self, path: str) -> str:
         return f"{self._uri.root}/{path}".rstrip("/")
-
-
-def _is_file(files: Any, path: str) -> bool:
-    try:
-        return bool(files.info(path)["type"] == "file")
-    except FileNotFoundError:
-        return False
 
 
 def _refuse_unless_missing(error: OSError) -> None:

@@ -205,9 +205,6 @@ class EmulatedChangefeed:
                 remedy="Use enable-tidb-extension=true, for Avro also avro-enable-watermark=true, or another protocol",
             )
         reader = reader_for(self.config)
-
-        def is_watermark(message: Message) -> bool:
-            return isinstance(reader.read(message.key, message.value), WatermarkEvent)
-
+        is_watermark = lambda sent: isinstance(reader.read(sent.key, sent.value), WatermarkEvent)  # noqa: E731
         if not sink.redeliver(1, topic, partition, is_watermark):
             raise ChangefeedStateError("no watermark was sent yet", remedy="Send a change first, or wait a second")

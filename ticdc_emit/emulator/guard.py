@@ -143,7 +143,11 @@ class Guard:
             self._check(scope, headers)
             body = await asyncio.wait_for(self._read(headers, receive), self._body_timeout_s)
             if body and scope["path"] not in LINES_PATHS:
-                _check_json(body)
+                try:
+                    parsed(body)
+                except ValueError as error:
+                    cause = f"the body is not JSON that can be read: {error}"
+                    raise Refusal(400, cause, "Send one JSON object") from None
                 # curl's -d names a form, and TiCDC's documentation shows it that way
                 scope = {**scope, "headers": _as_json(scope["headers"])}
         except Refusal as refusal:
@@ -234,13 +238,6 @@ def name_of(host: str) -> str:
     """Return the name or address of ``host:port``, without the port; an empty text for what is not one."""
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]]+))(?::\d+)?", host)
     return "" if found is None else found[1] or found[2]
-
-
-def _check_json(body: bytes) -> None:
-    try:
-        parsed(body)
-    except ValueError as error:
-        raise Refusal(400, f"the body is not JSON that can be read: {error}", "Send one JSON object") from None
 
 
 def _as_json(headers: Any) -> list[tuple[bytes, bytes]]:

@@ -174,7 +174,14 @@ class Source:
         """Execute a change script; return its results, what it committed, and the error at which it ended.
         ``database``: the current one; by default that of all tables. What comes before the error stays committed.
         """
-        _refuse_given_times(script, self._sql_mode)
+        for statement in script_statements(script, self._sql_mode):
+            if _GIVEN_TIME.search(script, statement.start, statement.first):
+                raise ConfigError(
+                    "a comment of the script gives a commit_ts, which the server's clock gives",
+                    remedy="Leave the comment out",
+                    option="sql",
+                    statement=statement.text,
+                )
         start = self.clock.last
         session = self._session(database)
         results: list[StatementResult] = []
@@ -224,7 +231,7 @@ class Source:
         transaction, now = OpenTransaction(commit_ts - 1), dt.datetime.now(dt.timezone.utc)
         running = RunningStatement(self._database, transaction, SessionValues(now), writes_unchanged=True)
         try:
-            change_rows(canonical_rows(stamped, self._table_at), running)
+            change_rows(canonical_rows(stamped, lambda schema, name, _: self.catalog.table(schema, name)), running)
             changes = transaction.commit(commit_ts).changes
             yield self._logged(Commits(start, commit_ts, rows_to_arrow(changes) if changes else None))
         except BaseException:
@@ -274,9 +281,6 @@ class Source:
         """Return whether tables, by ``schema.name``, have the definitions that they had at the start."""
         was, now = ({info.full_name: info for info in catalog.tables()} for catalog in (self._start, self.catalog))
         return all(name in was and name in now and _same(was[name], now[name]) for name in names)
-
-    def _table_at(self, schema: str, name: str, _: int) -> TableInfo:
-        return self.catalog.table(schema, name)
 
     # -- reset --------------------------------------------------------------------------------------------------------
 
@@ -376,17 +380,6 @@ class Source:
 
 
 _GIVEN_TIME = re.compile(r"/\*\s*ticdc-emit:[^*]*(commit_ts|start_ts)\s*=")
-
-
-def _refuse_given_times(script: str, sql_mode: str) -> None:
-    for statement in script_statements(script, sql_mode):
-        if _GIVEN_TIME.search(script, statement.start, statement.first):
-            raise ConfigError(
-                "a comment of the script gives a commit_ts, which the server's clock gives",
-                remedy="Leave the comment out",
-                option="sql",
-                statement=statement.text,
-            )
 
 
 def _same(was: TableInfo, now: TableInfo) -> bool:

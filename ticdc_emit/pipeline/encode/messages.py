@@ -151,9 +151,7 @@ def _topic(name: str) -> pa.Scalar:
     return pa.scalar(name, pa.string())
 
 
-@lru_cache(maxsize=1024)
-def _partition(number: int) -> pa.Scalar:
-    return pa.scalar(number, pa.int32())
+_partition = lru_cache(maxsize=1024)(lambda number: pa.scalar(number, pa.int32()))
 
 
 def control_batch(messages: Sequence[tuple[Target, ControlMessage]]) -> pa.RecordBatch:

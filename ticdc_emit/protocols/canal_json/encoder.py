@@ -26,7 +26,7 @@ from ticdc_emit.columnar.buffers import fixed_values, null_mask
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.switches import CanalJsonSwitches, Defect
+from ticdc_emit.config.switches import CanalJsonSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.protocols.row_images import Members
@@ -86,10 +86,6 @@ def _content_or_null(column: Column, values: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(content, b"null"), pa.scalar(None, content.type), content)
 
 
-def _quotes(column: Column) -> tuple[bytes, bytes]:
-    return b'"', b'"'
-
-
 @dataclass(frozen=True)
 class _Members:
     columns: tuple[Column, ...]
@@ -121,7 +117,7 @@ class _Members:
     def _object(self, names: tuple[bytes, ...], last: bytes = b"") -> Members:
         is_null = self.switches.null_text == "null"
         form, content = (_NULL_TEXT_FORM, _content_or_null) if is_null else (_FORM, _content)
-        return Members(self.columns, names, form, content, _quotes, last=last)
+        return Members(self.columns, names, form, content, lambda _: (b'"', b'"'), last=last)
 
     @cached_property
     def mysql_type(self) -> bytes:
@@ -228,11 +224,7 @@ class CanalJsonRows:
             )
         defect = self.switches.compared_vectors
         if defect is not None and changes.op is Op.UPDATE and self.options.only_output_updated_columns:
-            self._refuse_compared_vectors(changes, defect)
-
-    def _refuse_compared_vectors(self, changes: Changes, defect: Defect) -> None:
-        for column in self.table.data_columns:
-            if column.type is MySQLType.VECTOR_FLOAT32:
+            for column in (each for each in self.table.data_columns if each.type is MySQLType.VECTOR_FLOAT32):
                 filled = pc.and_(changes.old.raw(column).is_valid(), changes.current.raw(column).is_valid())
                 if filled.true_count:
                     raise changes.current.defect(np.flatnonzero(filled), defect, column)
