@@ -83,7 +83,6 @@ class Image:
             ) from None
 
     def values(self, column: Column) -> pa.Array:
-        """Return the column's accepted form (see ``columnar.values``)."""
         name = column.name
         if name not in self._values:
             made = None if self.batched is None else self.batched.accepted(name)

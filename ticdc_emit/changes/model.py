@@ -111,7 +111,6 @@ class Encoded:
         return len(self.values)
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Return the bytes of each key and value."""
         sizes = text_buffers(self.values).lengths.astype(np.int64)
         if self.ends is not None:
             sizes += text_buffers(self.ends.dictionary).lengths[np.asarray(self.ends.indices)]
@@ -234,14 +233,12 @@ class Changes:
         return of_tables[self.tables.codes]
 
     def encoders(self) -> Iterator[RowEncoder]:
-        """Yield the encoders of the tables that have rows."""
         if self.tables is None:
             yield self.encoder
         else:
             yield from (self.tables.encoders[code] for code in np.unique(self.tables.codes))
 
     def table_of(self, row: int) -> TableInfo:
-        """Return the table of a row."""
         return self.table if self.tables is None else self.tables.encoders[self.tables.codes[row]].table
 
     @cached_property

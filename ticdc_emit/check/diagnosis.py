@@ -42,7 +42,6 @@ class Diagnosis:
     is_error: bool = False
 
     def lines(self) -> list[str]:
-        """Return the diagnosis as sentences."""
         like = "it fails as a consumer does" if self.is_error else "your tables are those of a consumer"
         lines = [f"{like} that {belief}" for belief in self.beliefs]
         if self.guilty is None:

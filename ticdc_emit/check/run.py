@@ -202,7 +202,6 @@ class Run:
     say: Callable[[Outcome], object] = lambda _: None
 
     def all(self, behaviours: Sequence[Behaviour], examples: int, seconds: float | None = None) -> Verdict:
-        """Return the verdict on these behaviours."""
         ends = None if seconds is None else time.monotonic() + seconds
         outcomes = []
         for behaviour in behaviours:
@@ -217,7 +216,6 @@ class Run:
         return "not tried: the time is over" if ends is not None and time.monotonic() >= ends else None
 
     def of(self, behaviour: Behaviour, count: int, ends: float | None = None) -> Outcome:
-        """Return the outcome of one behaviour."""
         tried = 0
         try:
             for example in behaviour.examples(self.setting, count):

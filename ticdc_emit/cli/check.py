@@ -174,7 +174,6 @@ def _run(setting: Any, ask: Ask, options: Check) -> Run:
 
 
 def _one_scenario(options: Check) -> int:
-    """Show a scenario, or send it."""
     if len(options.only) != 1:
         raise ConfigError(
             "no consumer is given, and not one scenario to show or to send",

@@ -46,7 +46,6 @@ def result_console() -> Console:
 
 
 def say(text: str) -> None:
-    """Print one line of progress on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 

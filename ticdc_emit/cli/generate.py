@@ -104,7 +104,6 @@ def run(options: Generate) -> int:
 
 
 def say_begun(report: RunReport) -> None:
-    """Say that the first messages of live traffic were acknowledged."""
     moment = time.strftime("%H:%M:%S", time.localtime((report.finished_ms or 0) / 1000))
     say(f"sending since {moment}")
 

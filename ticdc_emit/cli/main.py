@@ -30,7 +30,6 @@ _no_pandas: Any = _NoPandas()
 
 
 def allow_pandas() -> None:
-    """Let pandas be imported from now on."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _no_pandas]
 
 

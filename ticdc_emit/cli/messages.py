@@ -44,7 +44,6 @@ def target_at(
 def changefeed_at(
     stack: ExitStack, uri: str, changefeed: str | os.PathLike[str] | dict[str, Any], options: Generate | Sql
 ) -> ChangefeedConfig:
-    """Load the configuration; if it lacks a schema registry, start an embedded one."""
     try:
         return options.load(uri, changefeed, schema_registry=options.schema_registry)
     except ConfigError as error:

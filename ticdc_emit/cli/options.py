@@ -281,7 +281,6 @@ class OutputOptions:
     )
 
     def run(self) -> int:
-        """Do the command's work and return the exit code."""
         return self.work()
 
     def work(self, *beside: Any, module: str = "", function: str = "run") -> int:

@@ -337,7 +337,6 @@ _STYLES = {
 
 
 def tail(options: TailOptions) -> int:
-    """Print each message when it is read; return the exit code."""
     if options.follow:
         signals.endless()
     source = open_source(options)

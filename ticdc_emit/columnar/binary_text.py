@@ -38,7 +38,6 @@ _HEX_DIGITS = np.frombuffer(bytes(range(256)).hex().encode(), "V2")
 
 
 def hex_text(data: pa.Array) -> pa.Array:
-    """Return two hexadecimal digits for each byte."""
     parts = text_buffers(data)
     return from_bytes(parts.offsets * 2, _HEX_DIGITS[parts.data].view(np.uint8), like=data)
 

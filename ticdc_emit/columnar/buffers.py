@@ -168,7 +168,6 @@ def from_element(element: bytes | bytearray) -> pa.Array:
 
 
 def binary_scalar(constant: bytes) -> pa.Scalar:
-    """Return a constant as an argument of kernels."""
     return _kept_scalar(constant) if len(constant) <= _KEPT_BYTES else pa.scalar(constant, _BINARY)
 
 

@@ -209,19 +209,16 @@ def _logical_bits() -> pa.Scalar:
 
 
 def commit_times(stamps: pa.Array) -> pa.Array:
-    """Return the physical time of TSOs, in ms since the epoch."""
     if len(stamps) <= FEW:
         return pa.array([stamp >> LOGICAL_BITS for stamp in stamps.to_pylist()], pa.uint64())
     return pc.call_function("shift_right", [stamps, _logical_bits()])
 
 
 def tso_text(column: Column, stamps: pa.Array) -> pa.Array:
-    """Return the decimal text of TSOs."""
     return _by_runs(stamps, to_text)
 
 
 def tso_ms_text(column: Column, stamps: pa.Array) -> pa.Array:
-    """Return the physical time of TSOs as decimal text."""
     return _by_runs(stamps, lambda distinct: to_text(commit_times(distinct)))
 
 

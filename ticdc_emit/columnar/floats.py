@@ -191,7 +191,6 @@ def general_text(values: pa.Array, before: bytes = b"") -> pa.Array:
 
 
 def fixed_text(values: pa.Array) -> pa.Array:
-    """Return the fixed-notation text of ``float32``/``float64`` values; nulls stay null."""
     return _shortest_text(values, _positional)
 
 

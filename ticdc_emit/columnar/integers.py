@@ -57,7 +57,6 @@ def accept_year(array: pa.Array) -> pa.Array:
 
 
 def accept_bit(column: Column, array: pa.Array) -> pa.Array:
-    """Return BIT values as ``uint64``; ``binary`` input is read as big-endian bytes."""
     bits = max(column.flen, 1)
     if is_binary_like(array.type):
         array = _from_big_endian(compact(as_text(array)))

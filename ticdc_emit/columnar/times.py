@@ -170,7 +170,6 @@ _DAY_WIDTH, _SECONDS_WIDTH = len("2024-05-05"), len("2024-05-05 12:34:56")
 
 
 def accept_date(array: pa.Array) -> pa.Array:
-    """Return DATE values as ``YYYY-MM-DD``."""
     kind = array.type
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.string())

@@ -55,7 +55,6 @@ class UriParameters:
         return self._bound(name, reader, parse_bool, "false", "Give true or false")
 
     def integer(self, name: str, reader: Reader = "sink", bits: int = 64) -> int | None:
-        """Return a signed integer of that many bits."""
         return self._bound(name, reader, lambda text: parse_int(text, bits), "0", f"Give a whole number of {bits} bits")
 
     def _bound(self, name: str, reader: Reader, parse: Callable[[str], T], empty: str, remedy: str) -> T | None:

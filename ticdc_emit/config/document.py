@@ -238,7 +238,6 @@ class Section:
         return self._typed(name, str, "string")
 
     def integer(self, name: str, bits: int = 64) -> int | None:
-        """Return a signed integer of that many bits."""
         value = self._typed(name, int, "integer")
         if value is not None and not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
             raise self._too_large(name, f"{bits} bits")

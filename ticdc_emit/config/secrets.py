@@ -152,7 +152,6 @@ _ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2
 
 
 def is_sensitive_name(name: str) -> bool:
-    """Return whether a parameter of this name is masked."""
     lowered = name.lower()
     return lowered in _SENSITIVE_NAMES or any(word in lowered for word in _SENSITIVE_WORDS)
 

@@ -45,7 +45,6 @@ class _Rows:
     alike: bool = False
 
     def fits(self, count: int, digest: int) -> bool:
-        """Return whether these are so many messages with this digest."""
         new = self.ops.total()
         forms = ((new, self.first), (new, self.last), (new + self.copies, self.all))
         return any(rows == count and (whole - digest) % MODULUS == 0 for rows, whole in forms)

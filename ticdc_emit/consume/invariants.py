@@ -86,7 +86,6 @@ class Seen:
 
     @property
     def spot(self) -> int | str:
-        """The offset, or the place in a folder."""
         return self.stored_at or self.message.offset
 
     @property
@@ -113,7 +112,6 @@ class Seen:
 
 
 def key_text(key: tuple[tuple[str, Any], ...] | None) -> str:
-    """Return a handle key as text (``id=1``), empty if it is unknown."""
     return ", ".join(f"{name}={_value_text(value)}" for name, value in key or ())
 
 

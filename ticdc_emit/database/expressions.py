@@ -102,7 +102,6 @@ class Scope:
         return [to_lower(each) for each in (table, *schema)] == [to_lower(each) for each in names[: len(qualifier)]]
 
     def bind(self, node: Node) -> CallTree:
-        """Return the call tree of an expression."""
         try:
             if isinstance(node, nodes.UserVariable):
                 return call_tree(self._bound(self._variable(node.name)))

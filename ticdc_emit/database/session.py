@@ -233,7 +233,6 @@ class Session:
             self._clock = StatementClock(start)
 
     def rollback(self) -> None:
-        """Take back the open transaction, if there is one."""
         if self._transaction is not None:
             self._transaction.rollback()
         self._end()

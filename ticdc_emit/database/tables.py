@@ -118,7 +118,6 @@ class Database:
         return index
 
     def commit(self, changes: Sequence[_Change]) -> None:
-        """Take the changes of one transaction in one table."""
         info = self.catalog.table(changes[0]["schema"], changes[0]["table"])
         rows = self.tables[info.schema, info.name]
         steps = [(_image(change, "before", info), _image(change, "after", info)) for change in changes]

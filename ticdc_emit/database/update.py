@@ -32,7 +32,6 @@ _ONE_TABLE = "Write one statement for each table, with the values themselves"
 
 
 def update(statement: nodes.Update, running: RunningStatement) -> int:
-    """Execute an UPDATE and return how many rows it changed."""
     source = _only_table(statement.tables, "UPDATE")
     _refuse_parts(statement, "UPDATE")
     table = running.table(_name(source))
@@ -49,7 +48,6 @@ def update(statement: nodes.Update, running: RunningStatement) -> int:
 
 
 def delete(statement: nodes.Delete, running: RunningStatement) -> int:
-    """Execute a DELETE and return how many rows it removed."""
     source = _only_table(statement.tables, "DELETE")
     if statement.targets:
         raise unsupported("DELETE that names tables beside those after FROM", _ONE_TABLE)

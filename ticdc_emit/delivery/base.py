@@ -193,7 +193,6 @@ def unknown_topic(topic: str, *, creates: bool = False) -> UnknownTopicError:
 
 
 def unknown_partition(topic: str, partition: int) -> UnknownTopicError:
-    """Return the error for a partition that its topic does not have."""
     return UnknownTopicError(
         f"the topic {topic} has no partition {partition}",
         remedy="Set partition-num to at most the topic's number of partitions",

@@ -181,7 +181,6 @@ class ConnectionLog:
             self._note(str(args[-1]).rpartition("]: ")[2], False)
 
     def on_error(self, error: KafkaError) -> None:
-        """The error callback."""
         from confluent_kafka import KafkaError
 
         if error.fatal():
@@ -190,7 +189,6 @@ class ConnectionLog:
             self._note(error.str(), is_refusal(error))
 
     def forget(self) -> None:
-        """Connections work again."""
         self.cause, self.refused = "", False
 
     def failure(

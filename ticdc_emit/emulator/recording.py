@@ -68,7 +68,6 @@ class TopicEnds:
             self.ends |= {target: known.get(target, 0) for target in new}
 
     def advance(self, target: Target, count: int) -> int:
-        """Count messages and return the offset of the first."""
         first = self.ends.get(target, 0)
         self.ends[target] = first + count
         return first

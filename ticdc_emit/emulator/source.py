@@ -103,7 +103,6 @@ class Commits:
         return Commits(max(self.start, start), min(self.end, end), rows, ddl)
 
     def batch(self) -> ArrowBatch:
-        """Return it as a changefeed takes it."""
         statements = [(commit_ts, query, schema) for commit_ts, schema, query in self.ddl]
         rows = {} if self.rows is None or not self.rows.num_rows else {"": self.rows.to_batches()}
         return ArrowBatch(rows, ddl=statements)

@@ -105,7 +105,6 @@ class EncodedBatch:
         return [] if self.table is None else [self.table]
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
-        """Deliver here, in bounded memory."""
         return read_results(deliver(iter(self.chunks)))
 
     def begin_in(self, state: BatchState) -> BatchState:

@@ -294,7 +294,6 @@ def total_line(report: RunReport | RunTotal) -> str:
 
 
 def left_out(report: RunReport | RunTotal) -> list[str]:
-    """Return how many rows were left out, and why; nothing where none was."""
     counts = (
         (report.late_rows, "late row", "dropped"),
         (report.skipped_rows, "bad row", "skipped"),

@@ -162,7 +162,6 @@ _REMEDY = "Restore the file from a backup, or start with another state_uri"
 
 
 def file_name(batch_id: int) -> str:
-    """Return the name of a batch's file."""
     return f"batch-{batch_id}.json"
 
 
@@ -222,7 +221,6 @@ def record_of(content: bytes, batch_id: int, history: Callable[[Places], tuple[D
 
 
 def damaged(name: str, what: str, batch_id: int | None = None) -> StateError:
-    """Return the error of a file that cannot be used."""
     return StateError(f"the state record cannot be used: {what}", remedy=_REMEDY, file=name, batch_id=batch_id)
 
 

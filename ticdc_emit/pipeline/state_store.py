@@ -190,13 +190,11 @@ class FsspecStateStore:
         return object_of(content, name)
 
     def write(self, name: str, record: dict[str, Any]) -> None:
-        """Keep a record beside those of batches."""
         with storage("used"):
             self._fs.makedirs(self._root, exist_ok=True)
         _replace(self._fs, f"{self._root}/{name}", sealed(record))
 
     def remove(self, name: str) -> None:
-        """Remove a record beside those of batches."""
         with storage("written"):
             self._fs.rm(f"{self._root}/{name}")
 

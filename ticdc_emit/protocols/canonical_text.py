@@ -59,7 +59,6 @@ def go_float(text: str) -> str:
 
 
 def raw_text(raw: bytes) -> str:
-    """Return the base64 text of binary data."""
     return b64encode(raw).decode("ascii")
 
 
@@ -94,7 +93,6 @@ def _set_labels(column: Column) -> Convert:
 
 
 def moment_text(value: dt.datetime, fsp: int) -> str:
-    """Return the wall clock of a date and time."""
     text = f"{value:%H:%M:%S}.{value.microsecond:06d}"
     return f"{value.year:04d}-{value.month:02d}-{value.day:02d} {text[: 9 + fsp] if fsp > 0 else text[:8]}"
 

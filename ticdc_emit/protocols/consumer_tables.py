@@ -210,7 +210,6 @@ class Tables:
         return {name: table.rows for name, table in self._tables.items()}
 
     def version(self, schema: str, table: str) -> TableInfo:
-        """Return the version that the rows of a table have."""
         return self._tables[schema, table].info
 
     def has_handle_key(self, event: RowEvent) -> bool:

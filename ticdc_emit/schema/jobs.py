@@ -583,7 +583,6 @@ class DdlExecutor(TableJobs, DatabaseJobs):
                     check_default_in_mode(column, self._sql_mode)
 
     def other_objects(self, statement: OtherStatement) -> None:
-        """Record the jobs of a statement about objects that are not tables."""
         for job in self._others.run(statement, self._schema):
             for _ in range(job.ids):
                 self._ids.next_id()

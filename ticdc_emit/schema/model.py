@@ -186,7 +186,6 @@ class TableInfo:
         return ".".join(self.source_name)
 
     def column(self, name: str) -> Column:
-        """Return the column called ``name`` (exact case); ``KeyError`` if it does not exist."""
         return self._by_name[name]
 
     @cached_property

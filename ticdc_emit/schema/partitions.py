@@ -26,7 +26,6 @@ def find_partition(state: TableState, name: str) -> Partition:
 
 
 def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) -> tuple[TableState, str]:
-    """Return the next state and the action ("" if nothing is done)."""
     if isinstance(spec, ChangePartitions) and spec.by is not None:
         state = with_partitioning(state, spec.by)
         return replace(state, info=replace(state.info, id=0)), "alter table partition by"

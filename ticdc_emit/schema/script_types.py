@@ -244,7 +244,6 @@ _STRINGS = (exp.National, exp.RawString, exp.ByteString, exp.BitString)
 
 
 def counts_up(value: exp.Expr) -> bool:
-    """Return whether a default is the next value of a sequence."""
     value = _uncalled(value)
     if isinstance(value, exp.Column):
         return bool(value.table) and value.name.upper() == "NEXTVAL"

@@ -204,7 +204,6 @@ class SchemaStore:
         self._databases[database.name.lower()] = database
 
     def drop_database(self, name: str) -> None:
-        """Drop a database and stage the drop of its tables; both can come back."""
         database = self._databases.pop(name.lower())
         tables = tuple(state for state in self._tables.values() if state.info.schema.lower() == name.lower())
         for state in tables:
@@ -277,7 +276,6 @@ class SchemaStore:
         self._staged[info.schema.lower(), info.name.lower()] = None
 
     def commit(self, commit_ts: int) -> None:
-        """Make the staged changes permanent, valid from ``commit_ts`` on."""
         for key, state in self._staged.items():
             history = self._history.setdefault(key, [])
             if state is None:

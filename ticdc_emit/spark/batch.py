@@ -333,5 +333,4 @@ def _no_rows(schema: StructType) -> pa.RecordBatch | None:
 
 
 def spark_columns(schema: pa.Schema) -> str:
-    """Return the columns of an Arrow schema as Spark DDL."""
     return ", ".join(f"`{each.name}` {_KINDS[each.type]}" for each in schema)

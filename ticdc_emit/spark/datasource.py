@@ -240,7 +240,6 @@ class Staging:
 
     @hides_arguments
     def remove(self) -> None:
-        """Remove the folder and its content."""
         with _storage(self.folder, "removed"), suppress(FileNotFoundError):
             fs, root = self._located()
             if _is_local(fs):
@@ -397,7 +396,6 @@ class _Writer:
         self._columns = tuple(columns)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Encode and stage the rows of one Spark partition."""
         if self._refused is not None:
             raise self._refused
         assert self._encodings is not None

@@ -238,7 +238,6 @@ def collect_ddl(frames: Sequence[DataFrame], database: str) -> list[DdlStatement
 
 
 def table_names(df: DataFrame) -> DataFrame:
-    """Return the names of the tables of rows in the generic form."""
     return without_ddl(df).select("schema", "table").distinct().dropna()
 
 

@@ -66,7 +66,6 @@ def image(columns: Sequence[str]) -> Column:
 
 
 def image_type(rows: DataFrame, column: str) -> StructType:
-    """Return the type of a column of images."""
     kind = rows.schema[column].dataType
     assert isinstance(kind, T.StructType)
     return kind

@@ -165,7 +165,6 @@ def check_text(sql: object) -> None:
 
 
 def place_in(script: str, offset: int) -> str:
-    """Return the line and column of an offset, both counted from 1."""
     return f"line {script.count(chr(10), 0, offset) + 1}, column {offset - script.rfind(chr(10), 0, offset)}"
 
 

@@ -103,7 +103,6 @@ class FileRules:
 
 
 def checkpoint_file(ts: int) -> bytes:
-    """Return the content of the file of the checkpoint."""
     return b'{"checkpoint-ts":%d}' % ts
 
 

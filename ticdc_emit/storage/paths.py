@@ -52,7 +52,6 @@ class SchemaFile(NamedTuple):
         return None if found is None else cls(int(found[1]), int(found[2]))
 
     def path(self, folder: str) -> str:
-        """Return the path of the file in the folder of a table or database."""
         return joined(folder, "meta", f"schema_{self.version}_{self.checksum:010d}.json")
 
 
@@ -78,7 +77,6 @@ class FileNames(NamedTuple):
         return f"meta/{self._first.removesuffix('_')}.index"
 
     def name(self, number: int) -> str:
-        """Return the name of the file with this number."""
         return f"{self._first}{number:0{self.digits}d}{self.extension}"
 
     def number(self, name: str) -> int:

@@ -154,7 +154,6 @@ def _without_tables(history: History, gone: Sequence[str]) -> History:
 
 
 def _elements(history: History) -> list[tuple[int, Any]]:
-    """Return the constraints and columns of the tables, by the number of their statement."""
     tables = [(number, node) for number, (_, node) in enumerate(tables_of(history.schema)) if node is not None]
     return [(number, each) for number, node in tables for each in (*node.constraints, *reversed(node.columns))]
 

@@ -147,7 +147,6 @@ class ServerProcess(Running):
         return self._process
 
     def kill(self) -> None:
-        """SIGKILL, as a crash does."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -325,7 +325,6 @@ def tables_of(schema: str) -> list[tuple[str, CreateTable | None]]:
 
 
 def _block(text: str) -> str:
-    """Return text as a literal of Python over several lines."""
     escaped = text.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     lines = "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in escaped)
     return f'"""\n{lines}\n"""'

@@ -95,7 +95,6 @@ class Members:
         return members
 
     def get(self, name: str, *kinds: type[_T]) -> _T:
-        """Return a member of one of these kinds."""
         value: _T = self._typed(name, *kinds)
         return value
 

@@ -94,7 +94,6 @@ class Block:
 
     @cached_property
     def batch(self) -> pa.RecordBatch:
-        """All rows, with their places."""
         return pa.record_batch(self.columns)
 
     @cached_property
@@ -131,7 +130,6 @@ class TableGroup:
 
 
 def encoder_of(table: TablePlan) -> RowEncoder:
-    """Return the encoder of a table with one version."""
     encoder = table.encoders[0]
     assert encoder is not None
     return encoder
@@ -161,7 +159,6 @@ class RowBatch:
 
     @property
     def batch(self) -> pa.RecordBatch:
-        """The rows as a batch."""
         return self.block.batch if self.is_whole else self.block.batch.slice(self.start, self.length)
 
     def column(self, name: str) -> pa.Array:
@@ -171,7 +168,6 @@ class RowBatch:
 
     @property
     def commit_ts(self) -> pa.Array:
-        """The rows' TSOs, ``uint64``."""
         return self.block.commit_ts if self.is_whole else self.block.commit_ts.slice(self.start, self.length)
 
     @cached_property
@@ -206,7 +202,6 @@ class RowBatch:
             yield self.slice(start, rows)
 
     def by_table(self) -> Iterator[RowBatch]:
-        """Cut it into batches of one table each."""
         if not isinstance(self.tables, TableGroup):
             yield self
             return

@@ -78,7 +78,6 @@ class RowCounts:
             self._most = max(_HELD, 2 * self._held)
 
     def __bool__(self) -> bool:
-        """Whether anything was counted."""
         return bool(self._parts)
 
     def include(self, other: RowCounts) -> None:

@@ -108,7 +108,6 @@ class RowSorter:
             yield from self._sort_alone(_rows_of_tables(form, alone))
 
     def include(self, other: RowSorter) -> None:
-        """Add what another sorter found out."""
         self.late_rows += other.late_rows
         self.kept_back.update(other.kept_back)
         for topic, transactions in other.split_transactions.items():

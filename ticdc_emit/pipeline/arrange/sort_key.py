@@ -147,24 +147,20 @@ def _steps(stamps: npt.NDArray[np.uint64], tables: npt.NDArray[np.uint32]) -> tu
 
 
 def commit_stamps(keys: pa.Array) -> npt.NDArray[np.uint64]:
-    """Return the commit_ts of each key."""
     return _heads(keys, STAMP_BYTES).view(">u8").ravel().astype(np.uint64)
 
 
 def stamps_and_tables(keys: pa.Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]:
-    """Return the commit_ts of each key, and its table's place."""
     heads = _heads(keys, TABLE_BYTES)
     stamps, tables = heads[:, :STAMP_BYTES].view(">u8"), heads[:, STAMP_BYTES:].view(">u4")
     return stamps.ravel().astype(np.uint64), tables.ravel().astype(np.uint32)
 
 
 def stamp_and_table(key: bytes) -> tuple[int, int]:
-    """Return the commit_ts of a key, and its table's place."""
     return int.from_bytes(key[:STAMP_BYTES], "big"), int.from_bytes(key[STAMP_BYTES:TABLE_BYTES], "big")
 
 
 def kinds_of(keys: pa.Array) -> Bytes:
-    """Return the last byte of each key."""
     buffers = text_buffers(keys)
     return buffers.data[buffers.offsets[1:] - 1]
 

@@ -66,7 +66,6 @@ class RowsDigest:
         self._columns = [hashlib.sha256() for _ in range(5)]
 
     def add(self, messages: MergedRows) -> None:
-        """Add the next messages."""
         stamps, *columns = self._columns
         stamps.update(messages.stamps.astype("<u8").tobytes())
         for (objects, sizes), lengths, content in zip(
@@ -76,7 +75,6 @@ class RowsDigest:
             content.update(b"".join(filter(None, objects)))
 
     def value(self) -> Digest:
-        """Return the digest of all that was added."""
         whole = hashlib.sha256(repr(self._target).encode())
         for column in self._columns:
             whole.update(column.digest())
@@ -184,7 +182,6 @@ def batches_of(target: Target, rows: Iterable[MergedRows], packer: MessagePacker
 
 
 def write_rows(target: Target, rows: Iterable[MergedRows], packer: MessagePacker | None, writer: MessageWriter) -> None:
-    """Write the messages of one topic-partition."""
     if packer is None and isinstance(writer, TaskWriter):
         for each in rows:
             writer.write_partition(each.partition_batch(target))

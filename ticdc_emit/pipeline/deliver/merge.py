@@ -51,14 +51,12 @@ class MergedRows:
 
     @classmethod
     def merged(cls, parts: Sequence[SortedRows]) -> MergedRows:
-        """Return the rows of all parts in order."""
         order = merged_order(parts)
         stamps = parts[0].stamps if len(parts) == 1 else np.concatenate([part.stamps for part in parts])
         return cls([part.rows for part in parts], stamps if order is None else stamps[order], order)
 
     @classmethod
     def joined(cls, windows: Sequence[MergedRows]) -> MergedRows:
-        """Return windows that follow each other as one."""
         if len(windows) == 1:
             return windows[0]
         parts = [part for window in windows for part in window.parts]
@@ -132,7 +130,6 @@ class MergedRows:
         return joined.take(pa.array(order))
 
     def partition_batch(self, target: Target) -> PartitionBatch:
-        """Return the messages as a writer takes them."""
         (all_keys, key_sizes), (all_values, value_sizes) = self.keys_and_values
         sizes = np.maximum(key_sizes, 0) + np.maximum(value_sizes, 0)
         if not self.due:
@@ -199,13 +196,11 @@ class Merge:
 
     @classmethod
     def of(cls, store: ChunkStore, limit: int) -> dict[Target, Merge]:
-        """Return a merge for each topic-partition of a store, in order."""
         return {
             target: cls(store, own, store.transactions.get(target[0], set()), limit) for target, own in store.chunks()
         }
 
     def windows(self) -> Iterator[MergedRows]:
-        """Yield the messages, in total order."""
         read = self._store.messages
         return _join_small(
             (window for cluster in self._clusters for window in self._merge_cluster(cluster, read)), _JOINED_ROWS
@@ -267,7 +262,6 @@ class HeldRows:
         self.changes = sum((Counter(each.changes) for each in self._made), Counter[str]())
 
     def merges(self) -> dict[Target, HeldMerge]:
-        """Return the rows of each topic-partition, in order."""
         split = {topic: pa.array(sorted(own), pa.binary()) for topic, own in self._sorter.split_transactions.items()}
         rows = messages_by_target(self._made) if self._made else ()
         ranked_rows = sorted((target, ranked(own, split.get(target[0]))) for target, own in rows)
@@ -296,7 +290,6 @@ class HeldMerge:
     rows: MergedRows
 
     def windows(self) -> Iterator[MergedRows]:
-        """Yield the messages, in total order."""
         yield self.rows
 
     tied_windows = windows

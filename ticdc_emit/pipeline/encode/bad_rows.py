@@ -68,7 +68,6 @@ class BadRow:
         return f"{place}{self.schema}.{self.table}{shown_key}, commit_ts={self.commit_ts}: {self.reason}"
 
     def line(self) -> bytes:
-        """Return it as one line of JSON."""
         shown = {
             "schema": self.schema,
             "table": self.table,
@@ -141,7 +140,6 @@ class ArrowRows:
         return stamp
 
     def content(self, row: int) -> bytes:
-        """Return what the row holds."""
         at = self.rows.schema.get_field_index(POSITION)
         alone = self.rows.slice(row, 1)
         alone = alone if at < 0 else alone.remove_column(at)
@@ -339,7 +337,6 @@ def skipped_rows(refused: Iterable[Refused]) -> list[BadRow]:
 
 
 def count_by_table(rows: Iterable[BadRow]) -> Counter[str]:
-    """Return how many rows each ``schema.name`` has."""
     return Counter(f"{row.schema}.{row.table}" for row in rows)
 
 

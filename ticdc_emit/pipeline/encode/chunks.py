@@ -96,7 +96,6 @@ class Buckets:
     count: int
 
     def of(self, target: Target) -> int:
-        """Return the bucket of a topic-partition."""
         return self._numbers.get(target, 0) % self.count
 
     @cached_property
@@ -131,7 +130,6 @@ class EncodedRows:
     changes: Mapping[str, int] = field(default_factory=dict)
 
     def target(self, place: int) -> Target:
-        """Return where a message goes."""
         topic, partition = divmod(int(self.codes[place]), MOST_PARTITIONS)
         return self.topics[topic], partition
 
@@ -331,7 +329,6 @@ class ChunkStore:
         self.changes: Counter[str] = Counter()
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take the chunks of a batch."""
         for row in range(batch.num_rows):
             bucket, kind, topic, partition, rows, first, last, ties, order_keys, body, file = (
                 column[row] for column in batch.columns

@@ -76,7 +76,6 @@ class EncodeTask:
     folder: ChunkFolder | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield batches of ``CHUNK_SCHEMA``."""
         sorter, files = self._sorter(), ChunkFiles(self.folder)
 
         def chunks(made: Iterable[EncodedRows]) -> Iterator[pa.RecordBatch]:

@@ -30,7 +30,6 @@ _LONG_BITS = 64  # Python refuses to read and print numbers of more than some th
 
 
 def error_as_json(error: TicdcEmitError) -> bytes:
-    """Return an error as JSON."""
     kind = next(each for each in type(error).__mro__ if _KINDS.get(each.__name__) is each)
     bad_rows = None
     if isinstance(error, RowError) and error.bad_rows is not None:

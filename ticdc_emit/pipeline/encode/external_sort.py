@@ -53,7 +53,6 @@ class SortedRows(NamedTuple):
         return bisect_left(range(last), bound, lo=first, key=self.key)
 
     def key(self, row: int) -> bytes:
-        """Return the order key of a row."""
         return bytes(self.rows.column(ORDER_KEY)[row].as_py())
 
 
@@ -99,7 +98,6 @@ class SortedRuns:
         self._files: list[IO[bytes]] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take the rows of a batch."""
         self._held.append(batch)
         self._bytes += batch.nbytes
         if self._bytes > self._limit:

@@ -281,7 +281,6 @@ class Plan:
 
     @cached_property
     def in_order(self) -> tuple[TablePlan, ...]:
-        """The tables by their places."""
         return tuple(self.tables[key] for key in self.places)
 
     @cached_property
@@ -340,7 +339,6 @@ class Plan:
         return replace(self, tables=tables, router=router, large=large)
 
     def at(self, build_ts: int | None) -> Plan:
-        """Return the plan with another wall clock."""
         return self if build_ts == self.build_ts else replace(self, build_ts=build_ts)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -563,5 +561,4 @@ class FileCodec:
         return ControlMessage(*as_message(files), event.commit_ts) if files else None
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
-        """Return the file of the checkpoint."""
         return ControlMessage(METADATA.encode(), checkpoint_file(ts), ts)

@@ -157,7 +157,6 @@ def _default_refused(column: Column, why: str) -> SchemaError:
 
 
 def key_columns(table: TableInfo, switches: AvroSwitches) -> tuple[Column, ...]:
-    """Return the columns of a table's keys, in table order."""
     return table.handle_key if switches.key_columns == "handle-key" else table.primary_key
 
 

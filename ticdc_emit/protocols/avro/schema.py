@@ -107,7 +107,6 @@ def avro_names(table: TableInfo) -> dict[str, str]:
 
 
 def avro_virtual(table: TableInfo) -> frozenset[str]:
-    """Return the Avro names of a table's virtual columns."""
     return frozenset(sanitize(column.name) for column in table.columns if column.is_virtual)
 
 

@@ -40,7 +40,6 @@ _BIGINT, _DECIMAL, _INTEGER, _SMALLINT, _BLOB = -5, 3, 4, 5, 2004
 
 
 def java_type(column: Column) -> int:
-    """Return the code of a column, before any promotion."""
     return _BLOB if column.is_binary else TYPES[column.type].canal
 
 

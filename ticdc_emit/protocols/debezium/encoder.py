@@ -114,7 +114,6 @@ def source_schema(settings: DebeziumSettings, *, start_ts: bool = False) -> byte
 
 
 def key_schema(prefix: str, fields: Iterable[bytes]) -> bytes:
-    """Return the schema of a key; ``prefix`` begins its name."""
     return _schema({"type": "struct", "name": f"{prefix}.Key", "optional": False, "fields": list(fields)})
 
 

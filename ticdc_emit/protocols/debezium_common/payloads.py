@@ -250,7 +250,6 @@ def _opening(cluster_id: str, schema: str, table: str, ts: int, build_ts: int) -
 
 
 def is_sent(event: DdlEvent) -> bool:
-    """Return whether a kind of DDL has a message."""
     return bool(ACTIONS[event.action].debezium)
 
 

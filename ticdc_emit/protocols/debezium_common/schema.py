@@ -73,7 +73,6 @@ def is_numeric_text(column: Column, codec: CodecConfig) -> bool:
 
 
 def connect_type(column: Column, settings: DebeziumSettings) -> Connect:
-    """Return the Kafka Connect type of a column."""
     kind, switches = column.type, settings.switches
     if is_numeric_text(column, settings.codec):
         return Connect("string")
@@ -100,7 +99,6 @@ _BINARY_JDBC = frozenset(TYPES) - {MySQLType.UNSPECIFIED, MySQLType.NULL, MySQLT
 
 
 def jdbc_type(column: Column) -> int:
-    """Return the number of a column's JDBC type."""
     facts = TYPES[column.type]
     return facts.binary_jdbc if column.is_binary and column.type in _BINARY_JDBC else facts.jdbc
 

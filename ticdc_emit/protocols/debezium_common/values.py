@@ -55,7 +55,6 @@ def label_content(column: Column, values: pa.Array, settings: DebeziumSettings) 
 
 
 def zoned(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """Return TIMESTAMP in UTC."""
     return zoned_text(column, values, settings.zone, "Z", early=settings.switches.early_timestamps)
 
 
@@ -90,7 +89,6 @@ def number_default(column: Column) -> bytes | None:
 
 
 def date_default(column: Column) -> bytes | None:
-    """Return the default of a DATE in days."""
     return default_days(column) or _zero_unless_nullable(column)
 
 
@@ -127,7 +125,6 @@ def duration_default(column: Column) -> bytes | None:
 
 
 def default_bits(column: Column) -> int:
-    """Return the default of a BIT as a number."""
     stored = _stored(column)
     return int.from_bytes(stored.encode() if isinstance(stored, str) else stored, "big")
 

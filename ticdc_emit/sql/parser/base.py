@@ -42,7 +42,6 @@ class TokenCursor:
     _what, _subject = "statement", "DDL"  # in errors
 
     def __init__(self, sql: str, tokens: list[Token], mode: SqlMode, charset: str = "utf8mb4") -> None:
-        """``tokens`` are those of one statement, the last one of kind ``end``."""
         self.sql = sql
         self._tokens = tokens
         self._last = len(tokens) - 1

@@ -209,7 +209,6 @@ class CachedHistory:
             self._packs.unpersist()
 
     def batch(self, part: Slice) -> Batch:
-        """Return the rows of a slice; all rows if they are not cached."""
         if self._packs is None:
             return SparkBatch(self.by_table, None)
         first_ts, width_ms = self._bounds.first_ts, self._width_ms
@@ -259,7 +258,6 @@ class _CachedBatch(SparkBatch):
         return [each for each in self._history.ddl(database) if self._part.holds(each[0])]
 
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
-        """Return the tables of the slice's rows; no Spark job."""
         known = self._history.tables(plan)
         tables: set[tuple[str, str]] = set()
         for each in self._names:

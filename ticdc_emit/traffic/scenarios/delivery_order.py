@@ -42,7 +42,6 @@ class SentMessage(NamedTuple):
 def read_sent(
     messages: Iterable[Message], config: ChangefeedConfig, schemas: SchemaSource | None
 ) -> Iterator[SentMessage]:
-    """Yield the messages, read."""
     reader, highest = reader_for(config, schemas=schemas), dict[Target, int]()
     for message in messages:
         newest = highest.get(message[:2], 0)
@@ -97,7 +96,6 @@ def rows_between_watermarks(messages: Sequence[SentMessage]) -> list[list[int]]:
 
 
 def renumber(sent: Iterable[Message]) -> list[Message]:
-    """Return the messages with the offsets that they get in this order."""
     counts: dict[Target, int] = {}
     messages = []
     for each in sent:
@@ -162,12 +160,10 @@ class Fault(NamedTuple):
 
 
 def drawn_plan(chance: random.Random, kinds: Sequence[str]) -> tuple[Fault, ...]:
-    """Return a plan of one to three faults of these kinds."""
     return tuple(Fault(chance.choice(kinds), chance.getrandbits(32)) for _ in range(chance.randint(1, _MOST_FAULTS)))
 
 
 def kinds_of(config: ChangefeedConfig) -> tuple[str, ...]:
-    """Return the kinds of faults that a changefeed can have."""
     has_watermarks = config.codec.sends_watermarks
     several = (config.kafka.partition_num or 1) > 1
     return tuple(

@@ -199,12 +199,10 @@ class AnyScenario:
 
     @property
     def name(self) -> str:
-        """The kind's name."""
         return self.kind.name
 
     @property
     def schema(self) -> str:
-        """SQL of the source's tables at the beginning."""
         return self.history.schema
 
     def check(self, tables: GivenTables) -> list[Difference]:

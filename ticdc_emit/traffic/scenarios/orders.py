@@ -39,7 +39,6 @@ _STATES = ("placed", "paid", "packed", "shipped")
 
 
 def tso_at(second: float) -> int:
-    """Return the TSO of a second from the beginning."""
     return compose(_START_MS + round(second * 1000))
 
 
