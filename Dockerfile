@@ -1,4 +1,4 @@
-# ticdc-emit without Spark and Java: `serve`, and every command for jobs that fit one process. docs/image.md says how to use it.
+# ticdc-emit without Spark and Java: `serve`, and every command for jobs that fit one process. docs/operations.md says how to use it.
 #
 #     docker build -t ticdc-emit .
 #     docker run --rm -p 9092:9092 -p 8081:8081 ticdc-emit serve --schema shop --advertise localhost

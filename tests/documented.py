@@ -1,8 +1,8 @@
 """What README and the pages of docs/ tell a reader to run: their fenced blocks, and the means to run them.
 
 A page's Python blocks run in order and share their names, as for a reader who pastes one after the other (README's run
-alone). Commands are taken apart by bash and run in this process. Both run in a copy of ``examples/``. A block of
-``text`` behind one of Python is what it prints.
+alone, and so does each part of a page of :data:`PARTED`). Commands are taken apart by bash and run in this process.
+Both run in a copy of ``examples/``. A block of ``text`` behind one of Python is what it prints.
 """
 
 from __future__ import annotations
@@ -21,8 +21,37 @@ from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.testing import EmbeddedKafka
 
 ROOT = Path(__file__).parents[1]
-_DOCS = [path for folder in ("", "cookbook") for path in (ROOT / "docs" / folder).glob("*.md")]
-PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in _DOCS)]
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+
+PARTED = ("docs/cookbook.md", "docs/operations.md", "docs/rows.md")
+"""Pages whose parts are for different readers; a part is named as in a link: ``docs/cookbook.md#flink``."""
+
+
+def parts_of(page: str) -> dict[str, str]:
+    """Return the parts of a page by anchor, each after the lines before it, emptied; ``""``: what comes first."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    heads = [(0, ""), *((found.start(), found[1].lower().replace(" ", "-")) for found in _HEADING.finditer(text))]
+    ends = [start for start, _ in heads[1:]] + [len(text)]
+    return {
+        name: "\n" * text.count("\n", 0, start) + text[start:end]
+        for (start, name), end in zip(heads, ends, strict=True)
+    }
+
+
+def text_of(page: str) -> str:
+    """Return the text of a page, or of a part of it."""
+    path, _, part = page.partition("#")
+    return parts_of(path)[part] if part else (ROOT / path).read_text(encoding="utf-8")
+
+
+def _pages() -> Iterator[str]:
+    yield "README.md"
+    for page in sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")):
+        yield from [f"{page}#{part}".removesuffix("#") for part in parts_of(page)] if page in PARTED else [page]
+
+
+PAGES = [*_pages()]
 SHELLS = ("sh", "bash")
 
 NOT_RUN = {
@@ -44,13 +73,13 @@ NOT_RUN = {
 """Commands that are not run, by their beginning, each with the reason."""
 
 AT_NIGHT = {
-    "docs/cookbook/auto-cdc-files.md": "tests/integration/consumers/test_auto_cdc_cookbook.py",
-    "docs/cookbook/auto-cdc.md": "tests/integration/consumers/test_auto_cdc_cookbook.py",
-    "docs/cookbook/confluent.md": "tests/integration/consumers/test_confluent_cookbook.py",
-    "docs/cookbook/replay-delta.md": "tests/lakes/test_delta_feed.py",
-    "docs/cookbook/replay-iceberg.md": "tests/lakes/test_iceberg_page.py",
-    "docs/cookbook/spark.md": "tests/integration/consumers/test_spark_cookbook.py",
-    "docs/cookbook/tail-delta.md": "tests/lakes/test_tail_page.py",
+    "docs/cookbook.md#auto-cdc-files": "tests/integration/consumers/test_auto_cdc_cookbook.py",
+    "docs/cookbook.md#auto-cdc": "tests/integration/consumers/test_auto_cdc_cookbook.py",
+    "docs/cookbook.md#confluent": "tests/integration/consumers/test_confluent_cookbook.py",
+    "docs/cookbook.md#replay-delta": "tests/lakes/test_delta_feed.py",
+    "docs/cookbook.md#replay-iceberg": "tests/lakes/test_iceberg_page.py",
+    "docs/cookbook.md#spark": "tests/integration/consumers/test_spark_cookbook.py",
+    "docs/cookbook.md#tail-delta": "tests/lakes/test_tail_page.py",
 }
 """Pages whose Python blocks need real servers, each with the module of nightly tests that runs the blocks."""
 
@@ -66,7 +95,6 @@ _SMALLER = ((r"--rows \d+", "--rows 200"), (r" --speed \d+", ""))
 _BROKER = "127.0.0.1:9092"
 
 _SPARK = re.compile(r"local_session|pyspark|ticdc-emit (demo|emit|generate|replay)\b")
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -84,7 +112,7 @@ class Block:
 
 def blocks_of(page: str) -> list[Block]:
     """Return the fenced blocks of a page, each with the ``text`` that follows it."""
-    text = (ROOT / page).read_text(encoding="utf-8")
+    text = text_of(page)
     blocks: list[Block] = []
     end = 0
     for found in _FENCE.finditer(text):

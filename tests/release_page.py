@@ -1,7 +1,7 @@
-"""The tables of ``docs/releases.md``, made from the records of ``config/switches.py`` and ``config/releases.py``.
+"""The tables of ``docs/releases.md`` and ``docs/api/switches.md``, made from the records of all releases.
 
-``python -m tests.release_page`` writes them into the page, between a heading and the next one;
-``tests/unit/config/test_release_page.py`` fails if the page has others.
+``python -m tests.release_page`` writes them into the pages, after a comment or a heading;
+``tests/unit/config/test_release_page.py`` fails if the pages have others.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ticdc_emit.config.switches import Defect
 _Text = TypeVar("_Text")
 
 PAGE = Path(__file__).parents[1] / "docs" / "releases.md"
+SWITCHES = PAGE.parent / "api" / "switches.md"
 RECORDS = [each.name for each in fields(Release) if each.name != "name"]
 
 
@@ -122,8 +123,13 @@ def written(page: str) -> str:
     tables = {"protocols-by-release": protocols, "options-by-release": options, "defects-by-release": defects}
     for name, table in tables.items():
         page = _replaced(page, rf"<!-- {name} -->\n", table())
+    return page
+
+
+def switches(page: str) -> str:
+    """Return the page of switches with its tables as the records make them."""
     for record in RECORDS:
-        page = _replaced(page, rf"### [^\n]* \(`{record}`\)\n\n", switches_of(record))
+        page = _replaced(page, rf"## [^\n]* \(`{record}`\)\n\n", switches_of(record))
     return page
 
 
@@ -135,3 +141,4 @@ def _replaced(page: str, before: str, table: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(written(PAGE.read_text()))
+    SWITCHES.write_text(switches(SWITCHES.read_text()))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import griffe
@@ -63,8 +64,10 @@ def _redirect(package: griffe.Module, exported: dict[str, griffe.Object]) -> Non
     for member in package.members.values():
         if isinstance(member, griffe.Module):
             _redirect(member, exported)
-        elif isinstance(member, griffe.Alias) and member.resolved and isinstance(member.final_target, griffe.Module):
-            member.target = exported.get(member.final_target.path, member.final_target)
+        elif isinstance(member, griffe.Alias) and member.resolved:
+            with suppress(griffe.AliasResolutionError):  # a name of another package that `import *` passes on
+                if isinstance(member.final_target, griffe.Module):
+                    member.target = exported.get(member.final_target.path, member.final_target)
 
 
 def _default(value: Any) -> Any:

@@ -44,7 +44,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with this package, packed as docs/cluster.md says."""
+    """An environment with this package, packed as docs/operations.md says."""
     folder = tmp_path_factory.mktemp("packed")
     venv.create(folder / "job-env", with_pip=True)
     bin_ = folder / "job-env" / "bin"

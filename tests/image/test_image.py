@@ -183,5 +183,5 @@ def test_the_size_is_that_of_the_page(image: Engine, tmp_path: Path, capsys: pyt
     with capsys.disabled():
         print(f"\nthe base has {base / 1e6:.0f} MB, the image adds {added:.0f}; all has {compressed:.0f} MB in gzip")
     assert added < MOST_MB
-    (told,) = re.findall(r"the base and (\d+) MB", (ROOT / "docs/image.md").read_text(encoding="utf-8"))
-    assert abs(added - int(told)) < 40, "docs/image.md has another size"
+    (told,) = re.findall(r"the base and (\d+) MB", (ROOT / "docs/operations.md").read_text(encoding="utf-8"))
+    assert abs(added - int(told)) < 40, "docs/operations.md has another size"

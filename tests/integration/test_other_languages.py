@@ -1,4 +1,4 @@
-"""The projects of ``docs/other-languages.md``: their tests pass with ``ticdc-emit serve`` as their child process, and
+"""The projects of ``docs/control.md``: their tests pass with ``ticdc-emit serve`` as their child process, and
 find consumers that are broken.
 
 Each project is copied and run by its own tool, Maven, Go or pytest. A :class:`Mutation` changes the consumer under

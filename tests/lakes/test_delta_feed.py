@@ -194,7 +194,7 @@ def test_the_command_takes_some_versions(spark: Any, tmp_path: Path) -> None:
 def test_the_page(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     clear("orders")
     shared: dict[str, Any] = {}
-    blocks = [block for block in blocks_of("docs/cookbook/replay-delta.md") if block.language == "python"]
+    blocks = [block for block in blocks_of("docs/cookbook.md#replay-delta") if block.language == "python"]
     for block in blocks:
         exec(compile(block.code, block.place, "exec"), shared)
         if block.printed is not None:

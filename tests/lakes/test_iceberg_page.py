@@ -1,4 +1,4 @@
-"""The page about Iceberg, as a reader copies it: docs/cookbook/replay-iceberg.md."""
+"""The page about Iceberg, as a reader copies it: docs/cookbook.md#replay-iceberg."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticdc_emit.delivery.memory import clear
 
 pytestmark = pytest.mark.spark
 
-PAGE = "docs/cookbook/replay-iceberg.md"
+PAGE = "docs/cookbook.md#replay-iceberg"
 
 
 def test_the_page(

@@ -1,4 +1,4 @@
-"""The program of docs/cookbook/tail-delta.md on real Delta tables: what a consumer has, what goes on where columns
+"""The program of docs/cookbook.md#tail-delta on real Delta tables: what a consumer has, what goes on where columns
 change, and what ends it.
 """
 
@@ -47,7 +47,7 @@ def program(tmp_path: Path) -> Program:
             "/tmp/tail": str(tmp_path),
             'processingTime="10 seconds"': "availableNow=True",
         }
-        (block,) = (each for each in blocks_of("docs/cookbook/tail-delta.md") if each.language == "python")
+        (block,) = (each for each in blocks_of("docs/cookbook.md#tail-delta") if each.language == "python")
         code = block.code
         for written, place in [*places.items(), *([(without, "")] if without else [])]:
             assert written in code

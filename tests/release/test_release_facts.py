@@ -90,7 +90,7 @@ def test_the_image_has_the_extras_that_need_neither_spark_nor_a_cloud() -> None:
     without = {"all", "test", "spark", "java", "glue", "metrics", "s3", "gcs", "azblob"}
     assert set(default.split(",")) == extras - without
     assert f" extras={default} " in _text("action.yml")
-    page = _text("docs/image.md")
+    page = _text("docs/operations.md")
     assert all(f"`{name}`" in page for name in without - {"all"})
     (base,) = re.findall(r"^ARG BASE=docker.io/library/(.*)$", _text("Dockerfile"), re.MULTILINE)
     assert f"`{base}`" in page
@@ -105,7 +105,7 @@ def test_the_build_of_the_image_gets_what_it_copies() -> None:
 
 
 def test_ports_and_services_of_the_image_agree() -> None:
-    dockerfile, compose, page = _text("Dockerfile"), _text("compose.yaml"), _text("docs/image.md")
+    dockerfile, compose, page = _text("Dockerfile"), _text("compose.yaml"), _text("docs/operations.md")
     (ports,) = re.findall(r"^EXPOSE (.*)$", dockerfile, re.MULTILINE)
     assert set(re.findall(r":(\d+)\"", compose)) == set(ports.split()) - {"8300"}  # the control API is off
     assert all(port in page for port in ports.split())

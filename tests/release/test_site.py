@@ -44,9 +44,9 @@ def test_links_show_the_titles_of_pages_not_their_files(
     site: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(site, "PAGES", tmp_path)
-    text = "([bad-rows.md](bad-rows.md)), [`cli.md`](cli.md#tail), [rows](bad-rows.md), ![x](assets/run.png)"
+    text = "([rows.md](rows.md)), [`cli.md`](cli.md#tail), [rows](rows.md#bad-rows), ![x](assets/run.png)"
     assert site.rewritten(text, ROOT / "docs/cli.md", "cli.md") == (
-        "([Bad rows](bad-rows.md)), [The command line](cli.md#tail), [rows](bad-rows.md), ![x](assets/run.png)"
+        "([Rows of your own](rows.md)), [The command line](cli.md#tail), [rows](rows.md#bad-rows), ![x](assets/run.png)"
     )
     for place, source in site.pages().items():
         shown = re.findall(r"\[([^\[\]]*)\]\([^)\s:]+\.md", site.rewritten(source.read_text("utf-8"), source, place))
@@ -67,11 +67,11 @@ def test_a_page_that_does_not_exist_leads_to_pages_that_do(site: ModuleType) -> 
 
 def test_a_link_that_names_a_file_shows_the_title_of_its_page(site: ModuleType) -> None:
     page = ROOT / "docs/replay.md"
-    assert site.rewritten("See [faults.md](faults.md#the-proof).", page, "replay.md") == (
-        "See [Delivery under faults](faults.md#the-proof)."
+    assert site.rewritten("See [operations.md](operations.md#faults).", page, "replay.md") == (
+        "See [Operations](operations.md#faults)."
     )
     assert (
-        site.rewritten("```sh\n[faults.md](faults.md)\n```", page, "replay.md") == "```sh\n[faults.md](faults.md)\n```"
+        site.rewritten("```sh\n[verify.md](verify.md)\n```", page, "replay.md") == "```sh\n[verify.md](verify.md)\n```"
     )
 
 

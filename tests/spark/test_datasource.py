@@ -170,7 +170,7 @@ def test_what_is_wrong_is_told_in_words(spark: Any, changes: Callable[..., Any],
 
 
 def test_spark_refuses_real_time_mode(spark: Any, tmp_path: Path) -> None:
-    """docs/spark.md shows the message; a release that lets the mode through would need a refusal of ours."""
+    """docs/rows.md shows the message; a release that lets the mode through would need a refusal of ours."""
     rows = spark.readStream.format("rate").load()
     rows = rows.selectExpr("'c' op", "timestamp commit_time", "named_struct('id', value) after")
     uri, schema = f"jsonl://{tmp_path}/out?{CANAL}", "create table test.t (id bigint primary key)"

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.spark
 
 README = [block for block in blocks_of("README.md") if block.language == "python"]
 SLOW = (
-    "docs/datasource.md",
-    "docs/spark.md",
+    "docs/rows.md#spark-data-source",
+    "docs/rows.md#from-spark",
 )  # a Python process for each step of Spark's data source; test_datasource.py runs the same
 TITLES = ["Generate traffic", "Replay history", "Property tests", "Execute SQL", "Without Spark", "From Spark"]
 LAST_PRINTED = {

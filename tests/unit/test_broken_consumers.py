@@ -17,7 +17,7 @@ from typing import Any
 
 import fastavro
 import pytest
-from documented import ROOT, Block, blocks_of
+from documented import Block, blocks_of, text_of
 from hypothesis import Phase, settings
 from hypothesis_profiles import load_profile
 
@@ -25,7 +25,7 @@ from ticdc_emit import History, scenario
 from ticdc_emit.registry.base import MemoryRegistry
 
 TUTORIAL, TESTING = "docs/tutorial.md", "docs/testing.md"
-OPEN_PROTOCOL = "docs/cookbook/open-protocol.md"
+OPEN_PROTOCOL = "docs/cookbook.md#open-protocol"
 PAGE_TESTS = {
     TUTORIAL: ("tables_of(FirstTry(), messages)", "class Consumer(FirstTry)", "def my_tables", "@given",
                "swap = ", "EmbeddedKafka("),
@@ -179,7 +179,7 @@ def test_the_parser_of_open_protocol_lacks_what_its_page_says(name: str, message
 
 @pytest.mark.parametrize(("mode", "message"), [("precise", "No default value for field"), ("string", "")])
 def test_an_added_decimal_stops_a_reader_of_avro_as_its_page_says(mode: str, message: str) -> None:
-    page = " ".join((ROOT / "docs/cookbook/confluent.md").read_text(encoding="utf-8").split())
+    page = " ".join(text_of("docs/cookbook.md#confluent").split())
     assert f"An added DECIMAL that is NOT NULL** stops this reader: `{message}" in page or not message
     assert "Set `avro-decimal-handling-mode=string` in the sink URI" in page
     start, place = 450_000_000_262_144_000, {"schema": "shop", "table": "orders"}

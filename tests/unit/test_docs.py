@@ -96,7 +96,7 @@ def test_the_parquet_files_are_those_of_their_script(tmp_path: Path) -> None:
 
 
 def test_the_page_of_changefeeds_shows_its_messages(workplace: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    routing, feed = (each for each in blocks_of("docs/changefeed.md") if each.language == "python")
+    routing, feed = (each for each in blocks_of("docs/rows.md#routing-and-order") if each.language == "python")
     workplace.python(routing, {})
     assert capsys.readouterr().out == routing.printed
     workplace.python(feed, {})

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from documented import PAGES
+from documented import PAGES, text_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,7 +56,7 @@ def test_errors_and_help() -> None:
 def test_pages() -> None:
     faults = []
     for page in PAGES:
-        prose = re.sub(r"^```.*?^```$|`[^`\n]*`", "", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        prose = re.sub(r"^```.*?^```$|`[^`\n]*`", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
         patterns = STILTED if page == "docs/releases.md" else STILTED | LINEAGE
         faults += [f"{page}: {each}" for each in _faults(prose, patterns)]
     assert not faults, "\n".join(faults)

@@ -1,4 +1,4 @@
-"""docs/other-languages.md shows the examples' own text: what is on the page is what runs at night."""
+"""docs/control.md shows the examples' own text: what is on the page is what runs at night."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 import pytest
 from documented import ROOT, Block, blocks_of
 
-PAGE = "docs/other-languages.md"
+PAGE = "docs/control.md"
 PLACES = {"java": "java/src", "go": "go", "py": "python"}
 BLOCKS = [block for block in blocks_of(PAGE) if block.language in PLACES]
 

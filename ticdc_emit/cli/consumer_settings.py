@@ -165,7 +165,7 @@ def _texts(served: Served) -> dict[str, str]:
 
 
 def _stops_sink(column: Column) -> bool:
-    """Return whether Debezium's JDBC sink stops at a column (docs/cookbook/jdbc-sink.md)."""
+    """Return whether Debezium's JDBC sink stops at a column (docs/cookbook.md)."""
     return column.type is MySQLType.DURATION or (column.type is MySQLType.BIT and column.flen > 1)
 
 

@@ -111,5 +111,5 @@ def _check_event(event: str, switches: FilterSwitches) -> None:
             "ErrInvalidIgnoreEventType",
             f"invalid ignore event type: '{event}'",
             option="filter.event-filters.ignore-event",
-            remedy=f"{did_you_mean(event, sorted(known))}Names are lower case; docs/filters.md lists them",
+            remedy=f"{did_you_mean(event, sorted(known))}Names are lower case; docs/config.md lists them",
         )

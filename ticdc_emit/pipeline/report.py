@@ -227,7 +227,7 @@ def callbacks_of(option: str, given: Any) -> tuple[Callable[[Any], object], ...]
     return callbacks
 
 
-logger = logging.getLogger("ticdc_emit.pipeline.run")  # the name in docs/observability.md
+logger = logging.getLogger("ticdc_emit.pipeline.run")  # the name in docs/operations.md
 
 _KEPT_REPORTS = 1_000
 

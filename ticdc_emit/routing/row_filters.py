@@ -122,7 +122,7 @@ def _only_columns(rule: EventRule, info: TableInfo, case_sensitive: bool) -> Onl
 
 # -- expressions -------------------------------------------------------------------------------------------------------
 
-_REMEDY = "docs/filters.md lists what can be evaluated; filter the rows before they come here, or remove the expression"
+_REMEDY = "docs/config.md lists what can be evaluated; filter the rows before they come here, or remove the expression"
 # what evaluating raises besides its own errors: Arrow's, Python's for numbers, and those of a nested value
 _FAULTS = (ValueError, ArithmeticError, TypeError, LookupError, AttributeError, RecursionError, pa.ArrowException)
 

@@ -1,4 +1,4 @@
-"""``format("ticdc")``: row changes sent by ``df.write`` and ``df.writeStream`` (docs/datasource.md).
+"""``format("ticdc")``: row changes sent by ``df.write`` and ``df.writeStream`` (docs/rows.md).
 
 Executors stage chunks of messages (rows, if DDL is among them) in a folder that they share with the driver
 (:class:`Staging`), which runs the changefeed at the commit: nothing is sent before every task has succeeded. Spark
@@ -335,7 +335,7 @@ def _forget_empty_profiles() -> None:
 
 
 class TicdcDataSource(DataSource):
-    """Writes row changes as TiCDC would; docs/datasource.md lists the options."""
+    """Writes row changes as TiCDC would; docs/rows.md lists the options."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)

@@ -41,7 +41,7 @@ def require_pyspark() -> None:
 
 
 def register(spark: SparkSession) -> None:
-    """Register ``format("ticdc")`` in a session (docs/datasource.md)."""
+    """Register ``format("ticdc")`` in a session (docs/rows.md)."""
     source = data_source()
     spark.dataSource.register(source)
 

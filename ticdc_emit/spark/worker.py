@@ -49,7 +49,7 @@ def missing_packages_named(spark: SparkSession) -> Iterator[None]:
             raise
         cause, install, package = found
         place = "the Python of Spark's executors"
-        remedy = f"Ship the driver's environment with spark.archives, or {install} (docs/cluster.md)"
+        remedy = f"Ship the driver's environment with spark.archives, or {install} (docs/operations.md)"
         if is_local(spark):
             place = "the Python that Spark runs here"
             remedy = f"Activate the environment of {sys.executable} before Spark starts, or set PYSPARK_PYTHON to it"

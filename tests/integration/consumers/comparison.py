@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 _MOST_SHOWN = 20
-_PAGE = Path(__file__).parents[3] / "docs/cookbook/index.md"
+_PAGE = Path(__file__).parents[3] / "docs/cookbook.md"
 _RESULT = re.compile(
     r"^\| (.+) \| (.+) \| (.+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| \[(\w+)\]\(\S+/(\w+\.py)\) \|$", re.MULTILINE
 )
@@ -67,11 +67,11 @@ class Result:
     def __str__(self) -> str:
         *facts, test = vars(self).values()
         module, _, name = test.partition("::")
-        return f"| {' | '.join(facts)} | [{name}](../../tests/integration/consumers/{module}) |"
+        return f"| {' | '.join(facts)} | [{name}](../tests/integration/consumers/{module}) |"
 
 
 def results_of_page() -> Iterator[Result]:
-    """Yield the lines of the table in docs/cookbook/index.md."""
+    """Yield the lines of the table in docs/cookbook.md."""
     for found in _RESULT.finditer(_PAGE.read_text(encoding="utf-8")):
         *facts, name, module = found.groups()
         yield Result(*facts, f"{module}::{name}")

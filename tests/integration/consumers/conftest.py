@@ -36,7 +36,7 @@ def measured(request: pytest.FixtureRequest) -> Measured:
         assert not comparison.differences, str(comparison)
         line = Result(consumer, version, protocol, f"{comparison.rows:,}", f"{comparison.values:,}", "0", test)
         lines = [replace(each, version=version) for each in results_of_page()]
-        assert line in lines, f"docs/cookbook/index.md must have the line\n{line}"
+        assert line in lines, f"docs/cookbook.md must have the line\n{line}"
 
     return measured
 

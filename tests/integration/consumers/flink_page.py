@@ -1,4 +1,4 @@
-"""The statements of docs/cookbook/flink.md, for the tables of the cookbook's rows."""
+"""The statements of docs/cookbook.md#flink, for the tables of the cookbook's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alibaba's Canal client reads Canal-JSON from a real broker: docs/cookbook/canal.md."""
+"""Alibaba's Canal client reads Canal-JSON from a real broker: docs/cookbook.md#canal."""
 
 from __future__ import annotations
 

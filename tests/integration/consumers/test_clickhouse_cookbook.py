@@ -1,4 +1,4 @@
-"""ClickHouse (as chDB) reads Canal-JSON and Avro: docs/cookbook/clickhouse.md.
+"""ClickHouse (as chDB) reads Canal-JSON and Avro: docs/cookbook.md#clickhouse.
 
 chDB has ClickHouse's formats and tables, but not its Kafka engine. So the messages of a topic are written to a file,
 and go from there into the page's table, of the engine Null; materialized views see them as they see those of Kafka.

@@ -1,4 +1,4 @@
-"""Confluent's AvroDeserializer reads TiCDC's Avro from a real broker and registry: docs/cookbook/confluent.md."""
+"""Confluent's AvroDeserializer reads TiCDC's Avro from a real broker and registry: docs/cookbook.md#confluent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _table(sent: Sent, registry: str, table: str, *programs: str) -> dict[tuple[
     code = page_block("confluent", "python", _CONNECT, places=places)
     code += "".join(page_block("confluent", "python", program) for program in programs)
     names: dict[str, Any] = {}
-    exec(compile(code, "docs/cookbook/confluent.md", "exec"), names)
+    exec(compile(code, "docs/cookbook.md#confluent", "exec"), names)
     return {tuple(str(row[name]) for name in KEYS[table]): row for row in names["table"].values()}
 
 

@@ -1,4 +1,4 @@
-"""DuckDB reads CSV and Canal-JSON files of the storage sink: docs/cookbook/duckdb.md."""
+"""DuckDB reads CSV and Canal-JSON files of the storage sink: docs/cookbook.md#duckdb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flink SQL reads Canal-JSON, Debezium and Avro from a real broker: docs/cookbook/flink.md."""
+"""Flink SQL reads Canal-JSON, Debezium and Avro from a real broker: docs/cookbook.md#flink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Debezium's JDBC sink on Kafka Connect writes TiCDC's Debezium to PostgreSQL: docs/cookbook/jdbc-sink.md."""
+"""Debezium's JDBC sink on Kafka Connect writes TiCDC's Debezium to PostgreSQL: docs/cookbook.md#jdbc-sink."""
 
 from __future__ import annotations
 

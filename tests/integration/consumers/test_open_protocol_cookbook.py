@@ -1,4 +1,4 @@
-"""The parser of docs/cookbook/open-protocol.md and the reference consumer read messages of several rows."""
+"""The parser of docs/cookbook.md#open-protocol and the reference consumer read messages of several rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's from_json and from_avro read Canal-JSON, Debezium and Avro: docs/cookbook/spark.md.
+"""Spark's from_json and from_avro read Canal-JSON, Debezium and Avro: docs/cookbook.md#spark.
 
 The page's code runs as a job of its own, which has the jars of Spark's Kafka source and of its Avro reader.
 """

@@ -1,4 +1,4 @@
-"""Spark reads CSV files of the storage sink as tables and as a stream: docs/cookbook/spark-files.md."""
+"""Spark reads CSV files of the storage sink as tables and as a stream: docs/cookbook.md#spark-files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Debezium's TiDB connector does with a message: docs/cookbook/tidb-connector.md.
+"""What Debezium's TiDB connector does with a message: docs/cookbook.md#tidb-connector.
 
 Maven Central does not have the connector. It decodes keys and values with Kafka Connect's JsonConverter, which is here
 the real one, and takes operation, database, table and commit_ts from the JSON. That is done here as its parser does it.

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from child import exit_code
-from documented import ROOT, blocks_of
+from documented import ROOT, blocks_of, text_of
 from rich.console import Console
 
 from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_settings, settings_record
@@ -32,7 +32,7 @@ pytest.importorskip("confluent_kafka")
 TABLE = """create table shop.t (id bigint unsigned primary key, v varchar(9), d decimal(8,2) not null, b blob,
   f double, y year, day date, w decimal(20,2))"""
 COOKBOOK = (ROOT / "examples" / "cookbook.sql").read_text("utf-8")
-FLINK_PAGE = (ROOT / "docs" / "cookbook" / "flink.md").read_text("utf-8")
+FLINK_PAGE = text_of("docs/cookbook.md#flink")
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def test_settings_have_nothing_of_other_protocols() -> None:
 
 def test_the_jdbc_sink_has_the_settings_of_its_page() -> None:
     shown = _settings("debezium", tables=COOKBOOK)
-    (page,) = [each.code for each in blocks_of("docs/cookbook/jdbc-sink.md") if "connector.class" in each.code]
+    (page,) = [each.code for each in blocks_of("docs/cookbook.md#jdbc-sink") if "connector.class" in each.code]
     assert set(page.splitlines()) <= set(shown.splitlines())
 
 
@@ -216,7 +216,7 @@ def test_clickhouse_has_the_tables_of_its_page(protocol: str) -> None:
     served = _served(f"{protocol}&enable-tidb-extension=true", tables=tables)
     shown = _statements(settings_record(served)["consumers"]["ClickHouse"])
     form = "JSONEachRow" if protocol == "canal-json" else "AvroConfluent"
-    (page,) = (each.code for each in blocks_of("docs/cookbook/clickhouse.md") if form in each.code)
+    (page,) = (each.code for each in blocks_of("docs/cookbook.md#clickhouse") if form in each.code)
     expected = page.replace("kafka_topic_list = 'shop',", "kafka_topic_list = 'shop_orders',")
     assert shown == _statements(expected)
 

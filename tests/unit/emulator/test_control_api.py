@@ -95,7 +95,7 @@ def test_metrics_are_those_of_a_changefeed(api: ApiClient) -> None:
     answer = api.request("GET", "/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=")
     text = answer.text
-    names = set(re.findall(r"`(ticdc_\w+)`", (ROOT / "docs/observability.md").read_text("utf-8")))
+    names = set(re.findall(r"`(ticdc_\w+)`", (ROOT / "docs/operations.md").read_text("utf-8")))
     assert len(names) == 14
     assert {name for name in names if f"# TYPE {name} " not in text} == set()
     assert 'ticdc_sink_table_sink_total_rows_count{changefeed="default",namespace="default"} 2.0' in text

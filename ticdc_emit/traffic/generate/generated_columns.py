@@ -66,7 +66,7 @@ class GeneratedColumns:
     def _refusal(self, column: Column, why: str) -> SchemaError:
         return SchemaError(
             f"the {'expression' if column.name in self._expressions else 'generated column'} cannot be computed: {why}",
-            remedy="Leave the column out, write another expression (docs/filters.md lists what can be "
+            remedy="Leave the column out, write another expression (docs/config.md lists what can be "
             "evaluated), or give the columns in it smaller values with a model",
             table=self._info.full_name,
             column=column.name,
