@@ -93,13 +93,3 @@ def test_the_parquet_files_are_those_of_their_script(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == files
     for name in files:
         assert pq.read_table(tmp_path / name).equals(pq.read_table(ROOT / "examples" / name))
-
-
-def test_the_page_of_changefeeds_shows_its_messages(workplace: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    routing, feed = (each for each in blocks_of("docs/rows.md#routing-and-order") if each.language == "python")
-    workplace.python(routing, {})
-    assert capsys.readouterr().out == routing.printed
-    workplace.python(feed, {})
-    shown = capsys.readouterr().out
-    assert '"note":"first"' in shown
-    assert '"note":"second"' in shown
