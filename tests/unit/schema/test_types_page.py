@@ -15,8 +15,7 @@ T = pytest.importorskip("pyspark.sql.types")
 _PAGE = (Path(__file__).parents[3] / "docs" / "types.md").read_text(encoding="utf-8")
 _ROWS = [
     tuple(cell.strip() for cell in line.strip("|").split("|"))
-    for line in _PAGE.partition("| Spark | Arrow | TiDB |")[2].splitlines()[2:]
-    if line.startswith("|")
+    for line in _PAGE.partition("| Spark | Arrow | TiDB |")[2].partition("\n\n")[0].splitlines()[2:]
 ]
 _PLAIN = (
     "BooleanType ByteType ShortType IntegerType LongType FloatType DoubleType StringType BinaryType DateType "
