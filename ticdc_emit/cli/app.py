@@ -620,7 +620,7 @@ class Tail(TopicOptions, OutputOptions):
 )
 @dataclass(frozen=True, kw_only=True)
 class Verify(TopicOptions, OutputOptions):
-    """Check the messages of topics against every invariant. Exit 1 if a check fails or there are no messages."""
+    """Check all that the messages of topics can show. Exit 1 if a check fails or there are no messages."""
 
     claims: bool = option("Also check that the claim-check storage has its objects.", False, panel=_MESSAGES)
     show: int = option("How many findings of each invariant to print.", 20, panel=_MESSAGES, min=1)
