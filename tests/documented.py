@@ -41,14 +41,14 @@ def parts_of(page: str) -> dict[str, str]:
 
 def text_of(page: str) -> str:
     """Return the text of a page, or of a part of it."""
-    path, _, part = page.partition("#")
-    return parts_of(path)[part] if part else (ROOT / path).read_text(encoding="utf-8")
+    path, divider, part = page.partition("#")
+    return parts_of(path)[part] if divider else (ROOT / path).read_text(encoding="utf-8")
 
 
 def _pages() -> Iterator[str]:
     yield "README.md"
     for page in sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")):
-        yield from [f"{page}#{part}".removesuffix("#") for part in parts_of(page)] if page in PARTED else [page]
+        yield from [f"{page}#{part}" for part in parts_of(page)] if page in PARTED else [page]
 
 
 PAGES = [*_pages()]
