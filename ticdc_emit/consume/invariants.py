@@ -259,7 +259,7 @@ def _of(row: RowEvent) -> tuple[object, ...]:
 
 
 class KeyOrder(Invariant):
-    """Within a partition, the new rows of a key are in commit order; with ``deletes_first``, a DELETE is its commit's first."""
+    """Within a partition, new rows of a key are in commit order; with ``deletes_first``, a DELETE begins its commit."""
 
     name = "key-order"
 
