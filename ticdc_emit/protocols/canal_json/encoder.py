@@ -85,6 +85,10 @@ def _content_or_null(column: Column, values: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(content, b"null"), pa.scalar(None, content.type), content)
 
 
+def _quotes(_: Column) -> tuple[bytes, bytes]:
+    return b'"', b'"'
+
+
 @dataclass(frozen=True)
 class _Members:
     columns: tuple[Column, ...]
@@ -116,7 +120,7 @@ class _Members:
     def _object(self, names: tuple[bytes, ...], last: bytes = b"") -> Members:
         is_null = self.switches.null_text == "null"
         form, content = (_NULL_TEXT_FORM, _content_or_null) if is_null else (_FORM, _content)
-        return Members(self.columns, names, form, content, lambda _: (b'"', b'"'), last=last)
+        return Members(self.columns, names, form, content, _quotes, last=last)
 
     @cached_property
     def mysql_type(self) -> bytes:
