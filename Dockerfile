@@ -8,7 +8,7 @@
 ARG BASE=docker.io/library/python:3.13-slim-bookworm
 
 FROM ${BASE} AS build
-ARG EXTRAS=avro,claim-check,compression,kafka,re2,registry,serve,state,storage,strategies
+ARG EXTRAS=avro,claim-check,compression,faker,kafka,re2,registry,serve,state,storage,strategies
 ARG JAVA=no
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE pyspark_ticdc.py ./

@@ -112,6 +112,8 @@ def unprovable(config: ChangefeedConfig) -> str:
         return "with bdr-mode, changes of the other cluster are not sent"
     if config.filter.event_filters or config.filter.ignore_txn_start_ts:
         return "[filter] leaves out single changes"
+    if config.codec.only_output_updated_columns and config.release.open_protocol.before_values == "raw":
+        return "old values of this release are not always those of the row"
     for rule in config.dispatchers:
         target = (rule.target_schema or "{schema}") + (rule.target_table or "{table}")
         if "{schema}" not in target or "{table}" not in target:

@@ -18,6 +18,7 @@ ROWS = str(EXAMPLES / "rows")
 COMMANDS = {
     "demo": ("--rows", "20"),
     "emit": ("--schema", TABLES, "--input", ROWS, "--sink-uri", "memory://lines?protocol=canal-json"),
+    "profile": (f"shop.orders={ROWS}",),
     "generate": ("--schema", "bank", "--rows", "20"),
     "schema": (ROWS, "--format", "csv", "--name", "shop.orders", "--keys", "id"),
     "check": ("--only", "b-a-b"),

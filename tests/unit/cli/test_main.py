@@ -17,7 +17,7 @@ from documented import ROOT
 from ticdc_emit import __version__
 from ticdc_emit.testing import EmbeddedRegistry
 
-COMMANDS = ["demo", "emit", "generate", "sql", "schema", "replay", "serve", "check", "tail", "verify"]
+COMMANDS = ["demo", "emit", "generate", "profile", "sql", "schema", "replay", "serve", "check", "tail", "verify"]
 
 
 def test_help_names_every_command(cli: Cli) -> None:

@@ -172,7 +172,7 @@ def test_names_are_of_faker_also_in_keys() -> None:
         ({"columns": {"orders.state": {"states": {"a": "b"}}}}, "write what follows each state"),
         ({"columns": {"orders.state": {"states": {"a": {"b": 0}}}}}, "a: shares are numbers above 0"),
         ({"columns": {"orders.state": STATES | {"after": {"nev": "1s"}}}}, "'nev' is no state"),
-        ({"columns": {"orders.state": STATES | {"after": {"new": "1 week"}}}}, "'1 week' is no time"),
+        ({"columns": {"orders.state": STATES | {"after": {"new": "1 week"}}}}, "'1 week' is not a time"),
         ({"columns": {"orders.state": STATES | {"after": {"new": {"mean": "1s"}}}}}, "uniform needs range"),
         ({"columns": {"orders.state": STATES | {"nulls": 0.1}}}, "nulls: cannot be combined with states"),
         ({"columns": {"orders.state": STATES | {"after": {"done": "1s"}}}}, "others refer to its rows"),

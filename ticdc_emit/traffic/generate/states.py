@@ -124,7 +124,7 @@ def _stay(name: str, given: Any) -> Stay:
 def _duration(name: str, given: Any) -> float:
     found = _DURATION.fullmatch(given) if isinstance(given, str) else None
     if found is None:
-        raise ValueError(f"after {name}: {given!r} is no time: write 500ms, 30s, 15m, 2h or 1.5d")
+        raise ValueError(f"after {name}: {given!r} is not a time: write 500ms, 30s, 15m, 2h or 1.5d")
     return float(found[1]) * _SECONDS[found[2]]
 
 
