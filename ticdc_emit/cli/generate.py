@@ -11,7 +11,6 @@ from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
 from ticdc_emit.cli.messages import changefeed_at, message_dict, pick_story, print_messages, sparse_interval, target_at
 from ticdc_emit.cli.options import NOW, moment
-from ticdc_emit.cli.profile import learned
 from ticdc_emit.cli.report_page import write_sent
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, runs_here, spark_for
@@ -50,6 +49,8 @@ def run(options: Generate) -> int:
         )
     rows = settings.rows
     if options.like is not None:
+        from ticdc_emit.cli.profile import learned  # it loads what reads data, which others do not need
+
         text, model = learned(options)
         settings = replace(settings, model=model)
     elif options.schema is None:
