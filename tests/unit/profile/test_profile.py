@@ -17,7 +17,7 @@ from child import Cli
 
 from ticdc_emit import table_sql
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.profile import compare, model_text, profile
+from ticdc_emit.profile import below, compare, model_text, profile
 from ticdc_emit.traffic import History
 from ticdc_emit.traffic.generate import generate_arrow
 
@@ -186,3 +186,8 @@ def test_like_generates_what_was_profiled(
     assert (apart["kind"]["by"], apart["state"]["by"]) == ("frequencies", "frequencies")
     assert "tables" in tomllib.loads(cli("profile", uri, "--schema", tmp_path / "t.sql").out)
     assert "Give --schema, or data with --like" in cli("generate", code=2).err
+
+
+def test_a_model_above_may_name_its_trouble() -> None:
+    merged = below({"tables": {}, "trouble": {"key_updates": 0.1}}, {"trouble": "realistic"})
+    assert merged["trouble"] == {"key_updates": 0.1, "redelivery": 0.001, "lag": 0.01, "shared_commits": 0.18}

@@ -146,6 +146,13 @@ def hex_digits(bits: UInts) -> Bytes:
     return rows
 
 
+def uuid_text(digits_of_uuid: Bytes) -> pa.Array:
+    """Return UUIDs of their 32 hexadecimal digits, one row each."""
+    rows = np.full((len(digits_of_uuid), 36), ord("-"), np.uint8)
+    rows[:, [*range(8), *range(9, 13), *range(14, 18), *range(19, 23), *range(24, 36)]] = digits_of_uuid
+    return fixed_width(rows)
+
+
 def octets(bits: UInts) -> Bytes:
     """Return the eight bytes of each number, the highest first."""
     return bits.astype(">u8").view(np.uint8).reshape(-1, 8)

@@ -30,7 +30,7 @@ from ticdc_emit.sql.types import (
     MySQLType,
     integer_range,
 )
-from ticdc_emit.traffic.generate.distributions import quantiles
+from ticdc_emit.traffic.generate.distributions import PARAMETERS, quantiles
 from ticdc_emit.traffic.generate.model import full_name
 from ticdc_emit.traffic.generate.states import States
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable
@@ -117,14 +117,7 @@ def unit_of(column: Column) -> int:
     return 1
 
 
-_PARAMETERS = {
-    "uniform": (),
-    "normal": ("mean", "deviation"),
-    "lognormal": ("median", "sigma"),
-    "exponential": ("mean",),
-    "zipf": ("exponent",),
-}
-_NUMBERS = tuple(dict.fromkeys(name for names in _PARAMETERS.values() for name in names))
+_NUMBERS = tuple(dict.fromkeys(name for names in PARAMETERS.values() for name in names))
 _KINDS = ("range", "labels", "pattern", "faker", "identifier", "states", "entered", "expression")
 _OPTIONS = (*_KINDS, "distribution", *_NUMBERS, "weights", "locale", "after", "nulls")
 _BESIDE = {"range": {"distribution", *_NUMBERS}, "labels": {"distribution", "exponent", "mean", "deviation", "weights"}}
@@ -258,7 +251,7 @@ class _Reader:
 
     def _drawn(self, distribution: str, labels: int) -> tuple[int, int, tuple[float, ...]]:
         """Return the range, and what :func:`quantiles` takes: in points from its first one on."""
-        column, given, known = self._column, self._options, _PARAMETERS[distribution]
+        column, given, known = self._column, self._options, PARAMETERS[distribution]
         for name in given.keys() & _NUMBERS:
             if name not in known or (labels and name != "exponent"):
                 self._refuse(name, f"is not of the distribution {distribution} here", "Leave it out")
@@ -453,8 +446,8 @@ class _Reader:
 
     def _distribution(self) -> str:
         given = self._options.get("distribution", "uniform")
-        if given not in _PARAMETERS:
-            self._refuse("distribution", f"{given!r} is not known", f"Use one of {', '.join(_PARAMETERS)}")
+        if given not in PARAMETERS:
+            self._refuse("distribution", f"{given!r} is not known", f"Use one of {', '.join(PARAMETERS)}")
         return str(given)
 
     def _nulls(self) -> float:

@@ -41,6 +41,15 @@ def poisson_counts(mean: float, among: int) -> list[int]:
     return counts
 
 
+PARAMETERS = {
+    "uniform": (),
+    "normal": ("mean", "deviation"),
+    "lognormal": ("median", "sigma"),
+    "exponential": ("mean",),
+    "zipf": ("exponent",),
+}
+"""The names of the parameters of each distribution, beside a range."""
+
 _REACH, _STEP = 8, 32  # the normal distribution as far as 8 deviations, with 32 entries in each
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.traffic.generate.arrays import HEX, Bytes, Hashes, Ints, fixed_width, hash_numbers, octets
+from ticdc_emit.traffic.generate.arrays import HEX, Bytes, Hashes, Ints, fixed_width, hash_numbers, octets, uuid_text
 from ticdc_emit.traffic.generate.column_options import ColumnOptions, pattern_parts
 
 _LOWER = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
@@ -95,8 +95,4 @@ def _of_16_bytes(column: Column, kind: str, numbers: Ints, salt: int, millis: In
     rows[:, 6], rows[:, 8] = rows[:, 6] & 15 | int(kind[-1]) << 4, rows[:, 8] & 63 | 128
     if column.is_binary:
         return fixed_width(rows, binary=True)
-    shown = np.full((len(rows), 36), ord("-"), np.uint8)
-    shown[:, [*range(8), *range(9, 13), *range(14, 18), *range(19, 23), *range(24, 36)]] = HEX[
-        np.stack([rows >> 4, rows & 15], axis=2).reshape(-1, 32)
-    ]
-    return fixed_width(shown)
+    return uuid_text(HEX[np.stack([rows >> 4, rows & 15], axis=2).reshape(-1, 32)])

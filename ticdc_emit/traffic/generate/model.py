@@ -128,8 +128,7 @@ def read_model(source: ModelSource | None) -> Model:
     for name, section in document.items():
         if name not in _SECTIONS:
             raise _refusal(f"{name!r} is not a section", name, _SECTIONS)
-        if (name, section) != ("trouble", "realistic"):
-            _require_mapping(section, f"[{name}]")
+        _require_mapping(section, f"[{name}]")
     tables = {}
     for name, options in document.get("tables", {}).items():
         place = f"[tables] {name}"
@@ -138,8 +137,6 @@ def read_model(source: ModelSource | None) -> Model:
         own = {} if children is None else {"children": _children(children, options, f"{place} children")}
         _section(TableOptions, {key: value for key, value in options.items() if key not in own}, place)
         tables[name] = {**options, **own}
-    if document.get("trouble") == "realistic":
-        document = {**document, "trouble": _REALISTIC}
     load, trouble = (_section(kind, document.get(name, {}), f"[{name}]") for kind, name in _NUMBERS)
     return Model(tables, document.get("columns", {}), load, trouble)
 
@@ -206,9 +203,14 @@ def _refusal(message: str, name: object, known: Any) -> ConfigError:
 
 
 def document_of(source: ModelSource | None) -> Mapping[str, Any]:
-    """Return the sections of a model. Raises :class:`~ticdc_emit.errors.ConfigError` if it is not TOML."""
-    if source is None or isinstance(source, Mapping):
-        return source or {}
+    """Return the sections of a model, with the options that "realistic" trouble stands for. Raises
+    :class:`~ticdc_emit.errors.ConfigError` if it is not TOML.
+    """
+    document = source or {} if source is None or isinstance(source, Mapping) else _parsed(source)
+    return {**document, "trouble": _REALISTIC} if document.get("trouble") == "realistic" else document
+
+
+def _parsed(source: str | os.PathLike[str]) -> Mapping[str, Any]:
     is_text = isinstance(source, str) and "=" in source
     try:
         return tomllib.loads(str(source) if is_text else Path(source).read_text(encoding="utf-8"))

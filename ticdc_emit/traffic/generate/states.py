@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ticdc_emit.traffic.generate.arrays import Ints, Mask
-from ticdc_emit.traffic.generate.distributions import quantiles
+from ticdc_emit.traffic.generate.distributions import PARAMETERS, quantiles
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -104,7 +104,7 @@ class States:
 def _stay(name: str, given: Any) -> Stay:
     if not isinstance(given, Mapping):
         return "uniform", (_duration(name, given), _duration(name, given))
-    known = {"exponential": ("mean",), "lognormal": ("median", "sigma"), "uniform": ("range",)}
+    known = {name: PARAMETERS[name] for name in ("exponential", "lognormal")} | {"uniform": ("range",)}
     distribution = given.get("distribution", "uniform")
     if distribution not in known or {"distribution", *known[distribution]} < given.keys() | {"distribution"}:
         raise ValueError(f"after {name}: write a time, or a distribution: exponential, lognormal or uniform")
@@ -171,6 +171,8 @@ class Walks:
         self._own = np.bincount(slot[delay == 0], minlength=self._slots) - 1  # visits in the cycle of the birth
         self._most = int(delay.max()) + 1
         self._keys = slot[order] * self._most + self._delay  # sorted: delays rise with the visits
+        self._firsts = np.full((len(names), self._slots), np.iinfo(np.int64).max)  # visits, by state and slot
+        np.minimum.at(self._firsts, (self._path, slot[order]), visit[order])
 
     def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
         """Return the numbers of the rows of changes, and the steps of their lives."""
@@ -206,10 +208,7 @@ class Walks:
     def entered(self, row: Ints, state: int, size: int) -> tuple[Ints, Ints]:
         """Return the visits that first have the state, a large number for none, and the numbers of their commits."""
         birth, slot = np.divmod(row, self._slots)
-        firsts = np.full(self._slots, np.iinfo(np.int64).max)
-        slots = np.repeat(np.arange(self._slots), self._visits)
-        visits = np.arange(len(self._path)) - self._first[slots]
-        np.minimum.at(firsts, slots[self._path == state], visits[self._path == state])
+        firsts = self._firsts[state]
         at = self._first[slot] + np.minimum(firsts[slot], self._visits[slot] - 1)
         return firsts[slot], (birth + self._delay[at]) * size + self._commit[at]
 

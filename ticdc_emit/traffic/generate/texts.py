@@ -31,6 +31,7 @@ from ticdc_emit.traffic.generate.arrays import (
     one_of,
     salt_of,
     units,
+    uuid_text,
 )
 
 _LINES = files(__package__).joinpath("words.txt").read_text(encoding="utf-8").splitlines()
@@ -261,12 +262,10 @@ def _code(bits: Hashes, width: int) -> pa.Array:
 
 def _uuid(bits: Hashes, last: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> pa.Array:
     head, tail = hex_digits(bits(2).bits), hex_digits(last)
-    rows = np.full((len(head), 36), ord("-"), np.uint8)
-    rows[:, :8], rows[:, 9:13], rows[:, 15:18] = head[:, :8], head[:, 8:12], head[:, 12:15]
-    rows[:, 20:23] = head[:, 13:]
-    rows[:, 14], rows[:, 19] = ord("4"), ord("a")
-    rows[:, 24:] = tail[:, 4:]
-    return fixed_width(rows)
+    rows = np.empty((len(head), 32), np.uint8)
+    rows[:, :12], rows[:, 12], rows[:, 13:16] = head[:, :12], ord("4"), head[:, 12:15]
+    rows[:, 16], rows[:, 17:20], rows[:, 20:] = ord("a"), head[:, 13:], tail[:, 4:]
+    return uuid_text(rows)
 
 
 def _number(numbers: Ints, width: int) -> pa.Array:
