@@ -23,7 +23,6 @@ from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.nodes import statements
 from ticdc_emit.sql.nodes.base import Node, TableName
 from ticdc_emit.sql.nodes.statements import (
-    CreateMaskingPolicy,
     DropSequences,
     Flashback,
     LockTables,
@@ -502,17 +501,8 @@ class OtherObjects:
         elif isinstance(statement, ResourceGroup):
             is_new = statement.verb == "CREATE"
             yield from self._one("resource group", statement, statement.name, ids=1 if is_new else 0)
-        elif isinstance(statement, CreateMaskingPolicy):
-            yield from self._mask(statement, database)
         elif isinstance(statement, RepairTable):
             yield Job("repair table", statement.table.schema or database, statement.table.name)
-
-    def _mask(self, statement: CreateMaskingPolicy, database: str) -> Iterator[Job]:
-        schema, table = statement.table.schema or database, statement.table.name
-        key = ("masking policy", f"{schema}.{table}".lower(), statement.name.lower())
-        if not (statement.if_not_exists and key in self._names):
-            self._names.add(key)
-            yield Job("create masking policy", schema, table)
 
     def _one(
         self,
@@ -607,7 +597,6 @@ _JOBS: dict[type, Callable[[DdlExecutor, Any], None]] = {
     statements.CreateIndex: DdlExecutor.alter_table,
     statements.DropIndexOn: DdlExecutor.alter_table,
     **dict.fromkeys(
-        (CreateMaskingPolicy, DropSequences, LockTables, PlacementPolicy, RepairTable, ResourceGroup, Sequence),
-        DdlExecutor.other_objects,
+        (DropSequences, LockTables, PlacementPolicy, RepairTable, ResourceGroup, Sequence), DdlExecutor.other_objects
     ),
 }

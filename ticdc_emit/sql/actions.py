@@ -92,7 +92,4 @@ ACTIONS = {
     "alter table mode": ActionFacts(75),
     "refresh meta": ActionFacts(76),
     "modify schema read only": ActionFacts(77),
-    "create masking policy": ActionFacts(81),
-    "alter masking policy": ActionFacts(82),
-    "drop masking policy": ActionFacts(83),
 }

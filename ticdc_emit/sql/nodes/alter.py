@@ -310,11 +310,6 @@ MINOR_CHANGES = (
         "{kind:CARDINALITY|DEPENDENCY|CORRELATION}({columns})"
     ),
     _minor("DROP STATS_EXTENDED {if_exists?IF EXISTS }{name:statistics}"),
-    _minor("ADD MASKING POLICY {policy} ON {rule:masking rule}", "create masking policy"),
-    _minor("DROP MASKING POLICY {policy}", "drop masking policy"),
-    _minor("ENABLE MASKING POLICY {policy}", "alter masking policy"),
-    _minor("DISABLE MASKING POLICY {policy}", "alter masking policy"),
-    _minor("MODIFY MASKING POLICY {policy} SET {setting:masking setting}", "alter masking policy"),
     _minor("OPTIMIZE PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{names:partitions or all}"),
     _minor("REPAIR PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{names:partitions or all}"),
     _minor("REBUILD PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{names:partitions or all}"),
@@ -325,39 +320,6 @@ MINOR_CHANGES = (
 """Changes of one fixed form that leave the schema as it is, in any place of ALTER TABLE."""
 PARTITION_ATTRIBUTES = _minor("ATTRIBUTES={value:text or default}", "alter table partition attributes", sent=False)
 FORCE = _minor("FORCE /* AlterTableForce is not supported */ ")
-
-
-@dataclass(frozen=True)
-class MaskingRule:
-    """``restricted``: statements that may not read the column masked. ``state``: "" where it is not written."""
-
-    column: str
-    expression: Node
-    restricted: tuple[str, ...] = ()
-    state: str = ""
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = f"({quoted(self.column)}){style.word(' AS ')}{self.expression.restore(style)}"
-        if self.restricted:
-            text += " " + _restricted(self.restricted, style)
-        return text + (style.word(f" {self.state}") if self.state else "")
-
-
-@dataclass(frozen=True)
-class MaskingSetting:
-    """What MODIFY MASKING POLICY sets: an expression, or what the policy restricts."""
-
-    expression: Node | None
-    restricted: tuple[str, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        if self.expression is None:
-            return _restricted(self.restricted, style)
-        return style.word("EXPRESSION = ") + self.expression.restore(style)
-
-
-def _restricted(operations: tuple[str, ...], style: Style) -> str:
-    return style.word("RESTRICT ON ") + (f"({', '.join(operations)})" if operations else style.word("NONE"))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from ticdc_emit.sql.nodes.alter import (
     AlterSpec,
     ChangePartitions,
     DropIndex,
-    MaskingRule,
     MinorChange,
     PartitionOptions,
     SplitRegions,
@@ -392,19 +391,6 @@ class PlacementPolicy(Clause):
 
 
 @dataclass(frozen=True)
-class CreateMaskingPolicy(Clause):
-    form = Form(
-        "CREATE {or_replace?OR REPLACE }MASKING POLICY {if_not_exists?IF NOT EXISTS }{name:policy}"
-        " ON {table} {rule:masking rule}"
-    )
-    name: str
-    table: TableName
-    rule: MaskingRule
-    or_replace: bool = False
-    if_not_exists: bool = False
-
-
-@dataclass(frozen=True)
 class Sequence(Clause):
     """``options`` as they print: ``START WITH 5``."""
 
@@ -448,8 +434,7 @@ class ResourceGroup(Clause):
 
 
 OtherStatement: TypeAlias = (
-    "CreateMaskingPolicy | DropSequences | Flashback | LockTables | PlacementPolicy | Recover | RepairTable"
-    " | ResourceGroup | Sequence"
+    "DropSequences | Flashback | LockTables | PlacementPolicy | Recover | RepairTable | ResourceGroup | Sequence"
 )
 """Those of them that the catalog runs."""
 

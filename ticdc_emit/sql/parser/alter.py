@@ -11,7 +11,6 @@ from ticdc_emit.sql.parser.base import Lead, Rules, rules_by_word
 from ticdc_emit.sql.parser.columns import datum_of
 from ticdc_emit.sql.parser.tables import TableGrammar
 
-_RESTRICTED = ("INSERT_INTO_SELECT", "UPDATE_SELECT", "DELETE_SELECT", "CTAS")
 _LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
@@ -37,29 +36,6 @@ class AlterGrammar(TableGrammar):
         self._accept("WITH", "VALIDATION")
         return True
 
-    def _masking_rule(self) -> nodes.MaskingRule:
-        column = self._in_parentheses(lambda: self._name("a column name"))
-        self._expect("AS")
-        expression, restricted = self._expression(), self._restricted()
-        return nodes.MaskingRule(column, expression, restricted, self._accept_any("ENABLE", "DISABLE"))
-
-    def _masking_setting(self) -> nodes.MaskingSetting:
-        if self._at_words("RESTRICT"):
-            return nodes.MaskingSetting(None, self._restricted())
-        self._expect("EXPRESSION")
-        self._expect_symbol("=")
-        return nodes.MaskingSetting(self._expression())
-
-    def _restricted(self) -> tuple[str, ...]:
-        """Consume RESTRICT ON with its operations, which print in an order of their own, each once."""
-        if not self._accept("RESTRICT"):
-            return ()
-        self._expect("ON")
-        if self._accept("NONE"):
-            return ()
-        given = self._in_parentheses(lambda: self._list(lambda: self._expect_any(*_RESTRICTED)))
-        return tuple(operation for operation in _RESTRICTED if operation in given)
-
     _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {
         **TableGrammar._KINDS,
         "columns": lambda self: self._list(self._column),
@@ -68,8 +44,6 @@ class AlterGrammar(TableGrammar):
         "if exists": lambda self: self._if_exists(),
         " if not exists": lambda self: self._if_not_exists(),
         "labels": _location_labels,
-        "masking rule": _masking_rule,
-        "masking setting": _masking_setting,
         "order": lambda self: self._list(self._ordered_column),
         "partitions": _partition_names,
         "partitions or all": lambda self: () if self._accept("ALL") else self._partition_names(),

@@ -306,12 +306,6 @@ class Parser(AlterGrammar):
             self._accept_symbol(",")
         return replace(policy, options=options)
 
-    def _create_masking_policy(self) -> nodes.CreateMaskingPolicy:
-        policy = self._read(nodes.CreateMaskingPolicy)
-        if policy.or_replace and policy.if_not_exists:
-            self._fail("either OR REPLACE or IF NOT EXISTS", self._prev)
-        return policy
-
     def _resource_group(self) -> nodes.ResourceGroup:
         group = self._read(nodes.ResourceGroup)
         if self._at_end:
@@ -352,8 +346,6 @@ _JOBS: Rules[Callable[[Parser], Any]] = rules_by_word(
     ("CREATE|ALTER|DROP RESOURCE", Parser._resource_group),
     ("CREATE|ALTER SEQUENCE", Parser._sequence),
     form_rule(nodes.DropSequences),
-    ("CREATE MASKING", Parser._create_masking_policy),
-    ("CREATE OR REPLACE MASKING", Parser._create_masking_policy),
     form_rule(nodes.CreateDatabase),
     form_rule(nodes.AlterDatabase),
     form_rule(nodes.DropDatabase),
