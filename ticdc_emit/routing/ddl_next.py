@@ -53,7 +53,6 @@ class StoreDdlFilter:
     def __init__(self, rules: FilterRules, tables: Iterable[TableInfo]) -> None:
         self._rules = rules
         self._unseen = {info.id for info in tables if not rules.allows_key(info)}
-        self._unknown: set[str] = set()
 
     def knows(self, info: TableInfo) -> bool:
         """Return whether a table had a key when it was created."""
@@ -67,7 +66,6 @@ class StoreDdlFilter:
         """Return the verdicts on a statement's events; ``bdr_role`` has no effect on Kafka sinks here."""
         ignored = START_TS if start_ts in self._rules.start_ts else None
         for event in events:
-            self._check_known(event)
             self._follow(event)
         if is_rename_of_many(events):
             return [self._rename(event, ignored) for event in events]
@@ -99,17 +97,6 @@ class StoreDdlFilter:
             message = "TiCDC replicates only the new partitions of this table, which had no handle key at its creation"
             raise failure(event, message, "ErrTableIneligible", "Filter the table, or truncate it first")
         return True
-
-    def _check_known(self, event: DdlEvent) -> None:
-        """Refuse a job in a database that FLASHBACK DATABASE restored: the store does not know it and panics."""
-        if event.action == "flashback schema":
-            self._unknown.add(to_lower(event.schema))
-        elif self._unknown and self._rules.replicates(event):
-            before = event.pre_table_info
-            for schema in (event.schema, before.schema if before is not None else event.schema):
-                if to_lower(schema) in self._unknown:
-                    message = f"TiCDC does not know database {schema} since FLASHBACK DATABASE, and fails here"
-                    raise failure(event, message, "ErrSnapshotSchemaNotFound", "Leave out what is done in it")
 
     def _one(self, event: DdlEvent, ignored: str | None) -> Verdict:
         if not self._rules.replicates(event):

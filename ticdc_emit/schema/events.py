@@ -48,8 +48,8 @@ class DdlEvent:
     it (:data:`~ticdc_emit.sql.actions.ACTIONS`). ``schema`` and ``table``: those after the DDL, ``table`` "" for a
     database. ``table_info``, ``pre_table_info``: the versions after and before; None where TiCDC has none.
     ``commit_ts``: a TSO. ``filter_text``: what event filters match, "" for ``query``. ``given``: for ``DdlTexts``.
-    ``others``: further tables after the job: the exchanged one, those that FLASHBACK DATABASE restores. ``source``: the
-    own schema and name, if table routing changed them.
+    ``others``: further tables after the job: the exchanged one. ``source``: the own schema and name,
+    if table routing changed them.
     """
 
     query: str

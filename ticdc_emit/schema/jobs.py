@@ -93,12 +93,10 @@ class JobRecorder:
             table=f"{database.name}.{name}",
         )
 
-    def _database_event(self, action: str, name: str, table: str = "", *, others: tuple[TableInfo, ...] = ()) -> None:
+    def _database_event(self, action: str, name: str, table: str = "") -> None:
         self._ids.next_id()  # the job's
         given = GivenText(self._canonical, database=self._schema)
-        self._events.append(
-            DdlEvent(self._query, action, name, table, commit_ts=self._commit_ts, given=given, others=others)
-        )
+        self._events.append(DdlEvent(self._query, action, name, table, commit_ts=self._commit_ts, given=given))
 
     def _finish(
         self,
@@ -442,24 +440,11 @@ class DatabaseJobs(JobRecorder):
         if statement.timestamp is not None or statement.tso:
             self._database_event("flashback cluster", "")
             return
+        if statement.what != "TABLE":
+            raise DdlError("FLASHBACK DATABASE is not understood", remedy="Create the database and its tables anew")
         (named,) = statement.names
-        if statement.what == "TABLE":
-            dropped = self._store.dropped_table(named.schema or self._schema, named.name)
-            self._bring_back(dropped, statement.new_name)
-            return
-        database, tables = self._store.dropped_database(named.name)
-        name = statement.new_name or database.name
-        check_identifier(name, "database")
-        if self._store.has_database(name):
-            raise DdlError(
-                f"database {name!r} exists", remedy="Write FLASHBACK DATABASE ... TO another name", schema=name
-            )
-        self._store.put_database(replace(database, name=name))
-        version = self._ids.version(self._commit_ts)
-        back = [replace(state, info=replace(state.info, schema=name, version=version)) for state in tables]
-        for state in back:
-            self._store.stage(state)
-        self._database_event("flashback schema", name, others=tuple(state.info for state in back))
+        dropped = self._store.dropped_table(named.schema or self._schema, named.name)
+        self._bring_back(dropped, statement.new_name)
 
     def _bring_back(self, dropped: TableState, new_name: str = "") -> None:
         info = dropped.info

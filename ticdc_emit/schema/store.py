@@ -182,7 +182,6 @@ class SchemaStore:
         self._staged: dict[TableKey, TableState | None] = {}
         self._dropped: list[tuple[int, TableState]] = []
         """Tables before the DDL job that dropped or truncated them, with its id."""
-        self._dropped_databases: dict[str, tuple[Database, tuple[TableState, ...]]] = {}
 
     # -- databases -----------------------------------------------------------------------------------------------
 
@@ -204,19 +203,11 @@ class SchemaStore:
         self._databases[database.name.lower()] = database
 
     def drop_database(self, name: str) -> None:
-        database = self._databases.pop(name.lower())
-        tables = tuple(state for state in self._tables.values() if state.info.schema.lower() == name.lower())
-        for state in tables:
-            self.stage_drop(state.info)
+        del self._databases[name.lower()]
+        for state in self._tables.values():
+            if state.info.schema.lower() == name.lower():
+                self.stage_drop(state.info)
         self._dropped = [each for each in self._dropped if each[1].info.schema.lower() != name.lower()]
-        self._dropped_databases[name.lower()] = database, tables
-
-    def dropped_database(self, name: str) -> tuple[Database, tuple[TableState, ...]]:
-        """Return a dropped database and its tables; ``DdlError`` if there is none."""
-        dropped = self._dropped_databases.get(name.lower())
-        if dropped is None:
-            raise DdlError(f"no database {name!r} was dropped", remedy="Check its name", schema=name)
-        return dropped
 
     # -- tables --------------------------------------------------------------------------------------------------
 
@@ -300,7 +291,7 @@ class SchemaStore:
             self._tables[schema.lower(), name.lower()] = replace(state, info=info)
             since, _ = histories[source[0].lower(), source[1].lower()][-1]
             self._history[schema.lower(), name.lower()] = [(since, info)]
-        self._dropped, self._dropped_databases = [], {}
+        self._dropped = []
 
     def rollback(self) -> None:
         self._staged.clear()

@@ -78,7 +78,6 @@ ACTIONS = {
     "create tables": ActionFacts(60, "create table", debezium="CREATE"),
     "alter table multi-schema change": ActionFacts(61, "multi schema change", "ALTER", "ALTER"),
     "flashback cluster": ActionFacts(62),
-    "flashback schema": ActionFacts(63),
     "alter table reorganize partition": ActionFacts(64, "reorganize table partition", "ALTER", "ALTER"),
     "alter table ttl": ActionFacts(65, "alter ttl info"),
     "alter table no_ttl": ActionFacts(67, "alter ttl remove"),

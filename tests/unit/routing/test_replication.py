@@ -188,17 +188,6 @@ def test_names_of_events(release: str, event: str, is_refused: bool) -> None:
         Feed(release, rules)
 
 
-@pytest.mark.parametrize("release", LINEAGES)
-def test_what_comes_back_with_its_database_is_unknown(release: str) -> None:
-    feed = Feed(release, {}, "create database d")
-    assert feed.run(CREATE.format("d.a"), "drop database d", "flashback database d") == ["sent", "sent", "discarded"]
-    _, left_out = feed.replication.histories(feed.catalog.histories())
-    assert [span[:3] for span in left_out["d", "a"]] == [(30, None, "not a replicated kind of DDL")]
-    for statement in ("alter table d.a add w int", "create table d.b (id int primary key)", "drop database d"):
-        with pytest.raises(DdlError, match="does not know"):
-            feed.run(statement)
-
-
 def test_a_table_of_a_discarded_exchange_is_unknown_in_classic() -> None:
     feed = Feed("classic", {"rules": ["test.n"]}, CREATE.format("n"))
     feed.run(CREATE.format("p") + " partition by hash (id) partitions 2")

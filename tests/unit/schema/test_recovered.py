@@ -50,8 +50,7 @@ def _recovered(query: str, *before: str) -> list[str]:
         ("flashback table a to b", (A, "drop table a", "flashback table a to c")),  # it is back already
         ("recover table by job 1", (A, "drop table a")),
         ("recover table two.a", ("create database two", "create table two.a (id int)", "drop database two")),
-        ("flashback database two", ("create database two",)),
-        ("flashback database test", ("create database two", "drop database two")),
+        ("flashback database two", ("create database two", "drop database two")),
     ],
 )
 def test_what_cannot_come_back_changes_nothing(query: str, before: tuple[str, ...]) -> None:
@@ -60,13 +59,6 @@ def test_what_cannot_come_back_changes_nothing(query: str, before: tuple[str, ..
     with pytest.raises(DdlError):
         catalog.apply(query, schema="test", commit_ts=1000)
     assert catalog.tables() == tables
-
-
-def test_a_database_comes_back_with_its_tables() -> None:
-    catalog = after("create database `Two`", "create table two.a (id int)", "drop database two")
-    (event,) = catalog.apply("flashback schema two to Three", commit_ts=40)
-    assert (event.action, event.schema, event.table_info) == ("flashback schema", "Three", None)
-    assert event.others == catalog.tables() == (catalog.table("three", "a"),)
 
 
 def test_to_a_time_is_a_job_of_the_cluster() -> None:
