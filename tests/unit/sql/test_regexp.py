@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 import sys
 
 import pytest
@@ -84,12 +83,12 @@ def test_without_case(pattern: str, matching: list[str], others: list[str]) -> N
         ("a+?+", "invalid nested repetition operator: `+?+`"),
         ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
         ("a{1001}", "invalid repeat count: `{1001}`"),
-        ("a+{1001}?", "invalid repeat count: `{1001}`"),
+        ("((a{100}){11})", "invalid repeat count: `{11}`"),
+        ("(a{9,}){112}", "invalid repeat count: `{112}`"),
         ("a{3,2}", "invalid repeat count: `{3,2}`"),
         ("(?!a)", "invalid or unsupported Perl syntax: `(?!`"),
         ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
         ("(?i-x)", "invalid or unsupported Perl syntax: `(?i-x`"),
-        ("(?<=a)", "invalid named capture: `(?<=a)`"),
         (r"(a)\1", r"invalid escape sequence: `\1`"),
         (r"\Z", r"invalid escape sequence: `\Z`"),
         (r"\Q\C\Ea\C", r"invalid escape sequence: `\C`"),  # RE2 alone takes it for any byte
@@ -108,20 +107,6 @@ def test_a_wrong_pattern_is_refused_with_the_text_of_go(pattern: str, text: str)
 def test_unicode_classes() -> None:
     assert compile_regexp(r"^\pL+$").search("été")
     assert not compile_regexp(r"^\P{Greek}$").search("α")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "count"),
-    [
-        ("((a{100}){11})", "{11}"),
-        ("(a{2}){501}", "{501}"),
-        (r"((\b{1000}){1000}){1000}", "{1000}"),
-        ("(a{9,}){112}", "{112}"),
-    ],
-)
-def test_repetitions_of_repetitions(pattern: str, count: str) -> None:
-    with pytest.raises(GoRegexpError, match=re.escape(f"invalid repeat count: `{count}`")):
-        compile_regexp(pattern)
 
 
 COSTLY = [
