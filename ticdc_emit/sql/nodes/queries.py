@@ -9,40 +9,13 @@ from typing import ClassVar, TypeAlias
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined
 from ticdc_emit.sql.nodes.expressions import ColumnName, Row, Subquery, Window
 from ticdc_emit.sql.nodes.forms import Clause, Form
-from ticdc_emit.sql.words import quoted
 
 
 @dataclass(frozen=True)
-class HintTable(Clause):
-    form = Form("{table}<@{block:name}>< PARTITION({partitions:names})>")
-    table: TableName
-    block: str = ""
-    partitions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Hint:
-    """``block`` is the query block's name, after an @ unless the hint defines the name (``bare_block``)."""
-
+class Hint(Clause):
+    form = Form("{name:word}({tables:list})")
     name: str
-    block: str = ""
-    tables: tuple[HintTable, ...] = ()
-    indexes: tuple[str, ...] = ()
-    number: int | None = None
-    has_indexes: bool = False
-    bare_block: bool = False
-    without_arguments: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        block = ("" if self.bare_block else "@") + quoted(self.block) if self.block else ""
-        if block and not (self.without_arguments or self.bare_block):
-            block += " "
-        arguments = joined(self.tables, style, ", ")
-        if self.has_indexes:
-            arguments += " " + ", ".join(map(quoted, self.indexes))
-        if self.number is not None:
-            arguments = str(self.number)
-        return f"{style.word(self.name)}({block}{arguments})"
+    tables: tuple[TableName, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.lexer import literal_columns
 from ticdc_emit.sql.parser.base import Rules, rules_by_word
-from ticdc_emit.sql.parser.queries import QueryGrammar, read_hints
+from ticdc_emit.sql.parser.queries import QueryGrammar
 
 _PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 _OPTIONS = {
@@ -36,9 +36,6 @@ class ChangeParser(QueryGrammar):
         return statement
 
     def _options_of(self, word: str) -> tuple[str, ...]:
-        if self._curr.kind == "hint":
-            read_hints(self._curr, self.sql)
-            self._advance()
         options = []
         while option := self._accept_any(*_OPTIONS[word]):
             options.append(option)

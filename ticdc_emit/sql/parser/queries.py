@@ -1,7 +1,7 @@
 """Queries: optimizer hints, the tables after FROM, SELECT, set operations.
 
 Rule source: pingcap/tidb ``pkg/parser/parser.y``, ``pkg/parser/hintparser.y``. A hint that is not in the tables below
-is an error: TiDB drops it with a warning or prints it; which of the two is not known.
+is an error, also one of indexes or of another query block: TiDB drops it with a warning, or prints it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ _OF_TABLES = frozenset(
     NO_INDEX_MERGE_JOIN
     """.split()  # noqa: SIM905 (a table of words)
 )
-_OF_INDEXES = ("USE_INDEX", "IGNORE_INDEX", "USE_INDEX_MERGE", "FORCE_INDEX", "ORDER_INDEX", "NO_ORDER_INDEX")
 _OF_NOTHING = frozenset(
     """
     MPP_1PHASE_AGG MPP_2PHASE_AGG HASH_AGG STREAM_AGG AGG_TO_COP READ_CONSISTENT_REPLICA NO_INDEX_MERGE
@@ -45,15 +44,6 @@ _DISTINCT = {"DISTINCT": "DISTINCT", "DISTINCTROW": "DISTINCT", "ALL": "ALL"}
 QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
 
 
-def read_hints(token: Token, sql: str) -> tuple[nodes.Hint, ...]:
-    """Return the hints of one comment; ``DdlError`` with its place in the statement if one is not understood."""
-    text = token.value
-    try:
-        return _HintGrammar(text, scan(text, SqlMode()), SqlMode()).hints()
-    except DdlError as error:
-        raise DdlError(error.message, statement=sql, position=token.start, remedy=error.remedy) from None
-
-
 class _HintGrammar(TokenCursor):
     def hints(self) -> tuple[nodes.Hint, ...]:
         hints: list[nodes.Hint] = []
@@ -65,38 +55,12 @@ class _HintGrammar(TokenCursor):
     def _hint(self) -> nodes.Hint:
         name = self._curr.value
         word = self._any_word("a hint")
-        self._expect_symbol("(")
-        if word == "QB_NAME":
-            hint = nodes.Hint(name, block=self._name(), bare_block=True)
-        else:
-            block = self._block()
-            if word in _OF_TABLES:
-                hint = nodes.Hint(name, block, () if self._symbol_at(")") else self._list(self._table))
-            elif word in _OF_INDEXES:
-                table = self._table()
-                self._accept_symbol(",")
-                indexes = () if self._symbol_at(")") else self._names("an index")
-                hint = nodes.Hint(name, block, (table,), indexes, has_indexes=True)
-            elif word == "MAX_EXECUTION_TIME":
-                hint = nodes.Hint(name, block, number=self._integer())
-            elif word in _OF_NOTHING:
-                hint = nodes.Hint(name, block, without_arguments=True)
-            else:
-                self._fail("this optimizer hint is not understood", self._tokens[self._index - 2])
-        self._expect_symbol(")")
-        return hint
-
-    def _block(self) -> str:
-        if self._curr.kind != "variable":
-            return ""
-        name = self._curr.value
-        self._advance()
-        return name
-
-    def _table(self) -> nodes.HintTable:
-        table = self._table_name()
-        block = self._block()
-        return nodes.HintTable(table, block, self._partition_list())
+        if word not in _OF_TABLES | _OF_NOTHING:
+            self._fail("this optimizer hint is not understood", self._prev)
+        tables = self._members(self._table_name)
+        if tables and word in _OF_NOTHING:
+            self._fail("this optimizer hint takes nothing", self._prev)
+        return nodes.Hint(name, tables)
 
 
 class QueryGrammar(CallGrammar):
@@ -294,7 +258,7 @@ class QueryGrammar(CallGrammar):
         hints: tuple[nodes.Node, ...] = ()
         while True:
             if self._curr.kind == "hint":
-                hints = read_hints(self._curr, self.sql)
+                hints = self._hints(self._curr)
                 self._advance()
             elif word := self._accept_any(*_OPTIONS, *_DISTINCT, "STRAIGHT_JOIN", "SQL_CACHE"):
                 words.add(_DISTINCT.get(word, word))
@@ -304,6 +268,12 @@ class QueryGrammar(CallGrammar):
             self._fail("expected either DISTINCT or ALL", self._prev)
         options = tuple(option for option in _OPTIONS if option in words)
         return options, hints, tuple(word for word in ("DISTINCT", "ALL", "STRAIGHT_JOIN") if word in words)
+
+    def _hints(self, token: Token) -> tuple[nodes.Hint, ...]:
+        try:
+            return _HintGrammar(token.value, scan(token.value, SqlMode()), SqlMode()).hints()
+        except DdlError as error:
+            raise DdlError(error.message, statement=self.sql, position=token.start, remedy=error.remedy) from None
 
     def _field(self) -> nodes.Field:
         start = self._curr.start
