@@ -113,7 +113,6 @@ _NOT_HERE: Mapping[type, str] = {
     expressions.Exists: "a subquery",
     expressions.MatchAgainst: "MATCH ... AGAINST",
     expressions.MaxValue: "MAXVALUE",
-    expressions.Placeholder: "a placeholder",
     expressions.Row: "a row of values",
     expressions.Subquery: "a subquery",
     expressions.SystemVariable: "a variable",

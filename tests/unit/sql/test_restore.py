@@ -127,7 +127,6 @@ def test_changes_of_a_fixed_form() -> None:
     restores(ALTER + "STATS_OPTIONS='x', STATS_OPTIONS=DEFAULT")
     restores("alter table t set hypo tiflash replica 3", ALTER + "SET TIFLASH REPLICA 3")
     restores(ALTER + "SET TIFLASH REPLICA 3 LOCATION LABELS 'a', 'b'")
-    restores(ALTER + "ADD STATS_EXTENDED IF NOT EXISTS `s` CORRELATION(`a`, `b`), DROP STATS_EXTENDED IF EXISTS `s`")
     restores("alter table t force", ALTER + "FORCE /* AlterTableForce is not supported */ ")
 
 

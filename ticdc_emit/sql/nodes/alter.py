@@ -305,11 +305,6 @@ MINOR_CHANGES = (
     _minor("SET [HYPO ]TIFLASH REPLICA {count:replicas}{labels}", "set tiflash replica"),
     _minor("ALTER CHECK|CONSTRAINT {name:constraint}{not_enforced? NOT} ENFORCED"),
     _minor("DROP CHECK|CONSTRAINT {name:constraint}"),
-    _minor(
-        "ADD STATS_EXTENDED {if_not_exists?IF NOT EXISTS }{name:statistics} "
-        "{kind:CARDINALITY|DEPENDENCY|CORRELATION}({columns})"
-    ),
-    _minor("DROP STATS_EXTENDED {if_exists?IF EXISTS }{name:statistics}"),
     _minor("OPTIMIZE PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{names:partitions or all}"),
     _minor("REPAIR PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{names:partitions or all}"),
     _minor("REBUILD PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{names:partitions or all}"),

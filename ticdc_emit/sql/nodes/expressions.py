@@ -181,11 +181,6 @@ class MaxValue(Clause):
 
 
 @dataclass(frozen=True)
-class Placeholder(Clause):
-    form = Form("?")
-
-
-@dataclass(frozen=True)
 class UserVariable(Clause):
     form = Form("@{name}")
     name: str

@@ -37,7 +37,6 @@ NAMES = {
     "policy": "a policy",
     "resource group": "a resource group",
     "savepoint": "a savepoint",
-    "statistics": "the statistics' name",
 }
 """Kinds of names, and what an error says that it expected."""
 NUMBERS = {

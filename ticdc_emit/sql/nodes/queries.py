@@ -38,8 +38,7 @@ class Sample(Clause):
 @dataclass(frozen=True)
 class Source(Clause):
     form = Form(
-        "{lateral?LATERAL }{origin}< PARTITION({partitions:names})>< AS {alias:name}><({columns:names})>"
-        "< AS OF TIMESTAMP {as_of}>{hints:each}< {sample}>"
+        "{origin}< PARTITION({partitions:names})>< AS {alias:name}>< AS OF TIMESTAMP {as_of}>{hints:each}< {sample}>"
     )
     origin: TableName | Subquery
     alias: str = ""
@@ -47,8 +46,6 @@ class Source(Clause):
     as_of: Node | None = None
     hints: tuple[IndexHint, ...] = ()
     sample: Sample | None = None
-    lateral: bool = False
-    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -296,8 +296,6 @@ class ExpressionGrammar(TokenCursor):
         kind = self._curr.kind
         if kind in ("variable", "system"):
             return self._variable()
-        if self._accept_symbol("?"):
-            return nodes.Placeholder()
         if self._accept_symbol("{"):
             return self._odbc()
         call = self._call()

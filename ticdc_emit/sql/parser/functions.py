@@ -438,13 +438,6 @@ class CallGrammar(ExpressionGrammar):
                 pieces += [nodes.Word("FROM"), self._expression()]
         return self._closed(name, *pieces)
 
-    def _translate(self) -> nodes.Node:
-        node = self._plain_call()
-        assert isinstance(node, nodes.Call)
-        if len(node.arguments) != 3:
-            self._fail("expected 3 arguments", self._prev)
-        return node
-
     def _modulo(self) -> nodes.Node:
         self._opened()
         left = self._expression()
@@ -540,7 +533,7 @@ class CallGrammar(ExpressionGrammar):
         "SYSDATE": _precise_time,
         "TIMESTAMPADD": _timestamp_call,
         "TIMESTAMPDIFF": _timestamp_call,
-        "TRANSLATE": _translate,
+        "TRANSLATE": lambda self: self._plain_call(),
         "TRIM": _trim,
         "VALUES": _column_call,
         "WEIGHT_STRING": _weight_string,

@@ -67,22 +67,14 @@ class QueryGrammar(CallGrammar):
     # -- tables after FROM ----------------------------------------------------------------------------------------
 
     def _table_references(self) -> nodes.TableFactor:
-        first = self._escaped_reference()
+        first = self._table_reference()
         tables: nodes.Join = first if isinstance(first, nodes.Join) else nodes.Join(first)
         length = 0
         while self._accept_symbol(","):
-            tables = nodes.Join(tables, self._escaped_reference())
+            tables = nodes.Join(tables, self._table_reference())
             length += 1
             self._check_chain(length)
         return tables
-
-    def _escaped_reference(self) -> nodes.TableFactor:
-        if not self._accept_symbol("{"):
-            return self._table_reference()
-        self._name("OJ")
-        reference = self._table_reference()
-        self._expect_symbol("}")
-        return reference
 
     def _table_reference(self) -> nodes.TableFactor:
         self._enter()
@@ -123,13 +115,6 @@ class QueryGrammar(CallGrammar):
         return replace(join, using=self._columns()) if self._accept("USING") else None
 
     def _table_factor(self) -> nodes.TableFactor:
-        if self._accept("LATERAL"):
-            origin = self._subselect()
-            alias = self._alias()
-            if not alias:
-                self._fail("expected the alias of a LATERAL table")
-            columns = self._column_list()
-            return nodes.Source(origin, alias, lateral=True, columns=columns)
         subquery = self._try_subselect()
         if subquery is not None:
             return nodes.Source(subquery, self._alias())
@@ -309,14 +294,6 @@ class QueryGrammar(CallGrammar):
             if self._accept_symbol(","):
                 return nodes.Limit(self._limit_number(), first)
             return nodes.Limit(first, self._limit_number()) if self._accept("OFFSET") else nodes.Limit(first)
-        if self._accept("FETCH"):
-            self._expect_any("FIRST", "NEXT")
-            count: nodes.Node = (
-                nodes.Constant("integer", "1") if self._word_at() in ("ROW", "ROWS") else self._limit_number()
-            )
-            self._expect_any("ROW", "ROWS")
-            self._expect("ONLY")
-            return nodes.Limit(count)
         return None
 
     def _limit_number(self) -> nodes.Node:
@@ -345,7 +322,7 @@ class QueryGrammar(CallGrammar):
         subquery = self._try_subselect() if self._symbol_at("(") else None
         if subquery is None:
             return self._bare_query()
-        if self._set_operator_at() or self._word_at() in ("ORDER", "LIMIT", "FETCH"):
+        if self._set_operator_at() or self._word_at() in ("ORDER", "LIMIT"):
             self._retreat(start)
             return self._bare_query()
         return replace(_query_of(subquery), in_parentheses=True)
@@ -446,7 +423,7 @@ class QueryGrammar(CallGrammar):
         if self._accept_symbol(")"):
             self._doubled.add(outer)
             return inner
-        if not (self._set_operator_at() or self._word_at() in ("ORDER", "LIMIT", "FETCH")):
+        if not (self._set_operator_at() or self._word_at() in ("ORDER", "LIMIT")):
             return None
         self._retreat(start)
         query = self._bare_query()
