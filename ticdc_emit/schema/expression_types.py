@@ -11,7 +11,7 @@ from functools import partial
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import TableState
-from ticdc_emit.sql.call_tree import CallTree, Reference, call_tree
+from ticdc_emit.sql.call_tree import Reference, call_tree
 from ticdc_emit.sql.inference.operands import MAX_FSP, UNSPECIFIED, Coercibility, Eval, Operand
 from ticdc_emit.sql.nodes.expressions import Expression
 from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, TEMPORAL_TYPES, ColumnFlag, MySQLType
@@ -29,7 +29,9 @@ def infer_column(expression: Expression, state: TableState, index: str = "") -> 
         node = call_tree(expression.node)
         if isinstance(node, Reference):
             raise DdlError("a bare column is not allowed; name the column without parentheses")
-        operand = type_in(state, node)
+        from ticdc_emit.sql.expressions import type_of  # with the kernels, which need pyarrow
+
+        operand = type_of(node, partial(column_operand, state))
         _check(operand)
         _ = operand.is_not_null
     except SchemaError as error:
@@ -41,12 +43,6 @@ def infer_column(expression: Expression, state: TableState, index: str = "") -> 
     shown = text if len(text) <= 200 else f"{text[:200]}..."
     place = {"table": state.info.full_name, **({"index": index} if index else {})}
     raise DdlError(f"expression index on {shown!r}: {message}", remedy=remedy, **place)
-
-
-def type_in(state: TableState, node: CallTree) -> Operand:
-    from ticdc_emit.sql.expressions import type_of  # with the kernels, which need pyarrow; few schemas have expressions
-
-    return type_of(node, partial(column_operand, state))
 
 
 def _check(operand: Operand) -> None:

@@ -10,10 +10,8 @@ from typing import Any, TypeAlias
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.defaults import parse_moment
-from ticdc_emit.schema.expression_types import type_in
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import TableState
-from ticdc_emit.sql.call_tree import call_tree
 from ticdc_emit.sql.nodes.alter import AddPartitions, AlterSpec, ChangePartitions, IntervalChange
 from ticdc_emit.sql.nodes.base import Node
 from ticdc_emit.sql.nodes.expressions import Constant, MaxValue, Parenthesised, Unary
@@ -26,22 +24,19 @@ from ticdc_emit.sql.nodes.tables import (
     PartitionKey,
     PartitionValues,
 )
-from ticdc_emit.sql.types import INTEGER_TYPES, ColumnFlag, MySQLType, integer_range
+from ticdc_emit.sql.types import INTEGER_TYPES, MySQLType
 
 MAXVALUE = "MAXVALUE"
 Bound: TypeAlias = Any  # int, or datetime without a zone
-_FIRST_DATE = "0000-01-01"
-_LEAST = -(1 << 63)
 _SECONDS = {"SECOND": 1, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
 @dataclass(frozen=True)
 class RangeKind:
-    """Bounds: integers, dates (``fsp`` -1) or date-times with ``fsp`` digits. ``floor``: the least, "" if unknown."""
+    """Bounds: integers, dates (``fsp`` -1) or date-times with ``fsp`` digits."""
 
     is_integer: bool
-    floor: str
     fsp: int = -1
 
     def read(self, node: Node) -> Bound:
@@ -70,14 +65,6 @@ class RangeKind:
         if self.fsp < 0:
             return str(bound.date())
         return str(bound.isoformat(" ", "microseconds"))[: 19 + (self.fsp and self.fsp + 1)]
-
-    def least(self) -> Node:
-        """Return the bound of the partition for NULL only; ``DdlError`` if it is not known."""
-        if not self.floor:
-            raise DdlError("the type of the partitioning's expression is not known")
-        if self.fsp < 0:
-            return self.node(self.floor)
-        return self.node(f"{self.floor} 00:00:00" + (f".{'0' * self.fsp}" if self.fsp else ""))
 
     def node(self, text: str) -> Node:
         if not self.is_integer:
@@ -110,36 +97,28 @@ def range_kind(key: PartitionKey, state: TableState) -> RangeKind | None:
         return None
     if key.columns:
         return _of_column(state.column(key.columns[0].name))
-    assert key.expression is not None
-    try:
-        unsigned = bool(type_in(state, call_tree(key.expression.node)).flags & ColumnFlag.UNSIGNED)
-    except DdlError:
-        return RangeKind(True, "")
-    return RangeKind(True, "0" if unsigned else str(_LEAST))
+    return RangeKind(True)
 
 
 def _of_column(column: Column) -> RangeKind | None:
     if column.type in INTEGER_TYPES:
-        unsigned = bool(column.flags & ColumnFlag.UNSIGNED)
-        return RangeKind(True, str(integer_range(column.type, unsigned=unsigned)[0]))
+        return RangeKind(True)
     if column.type is MySQLType.DATE:
-        return RangeKind(False, _FIRST_DATE)
-    return RangeKind(False, _FIRST_DATE, column.fraction_digits) if column.type is MySQLType.DATETIME else None
+        return RangeKind(False)
+    return RangeKind(False, column.fraction_digits) if column.type is MySQLType.DATETIME else None
 
 
 def _shown(kind: RangeKind, bound: Node) -> str:
     if isinstance(bound, MaxValue):
         return MAXVALUE
     try:
-        if not kind.is_integer and isinstance(bound, Constant) and str(bound.value).startswith(_FIRST_DATE):
-            return str(bound.value)  # of the year 0, which is for NULL
         return kind.text(kind.read(bound))
     except DdlError:
         return ""
 
 
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "SECOND")
-_NULL, _MAXVALUE, _PREFIX = "P_NULL", "P_MAXVALUE", "P_LT_"
+_MAXVALUE, _PREFIX = "P_MAXVALUE", "P_LT_"
 _UNSUPPORTED = {"MERGE FIRST": "MERGE FIRST PARTITION", "SPLIT MAXVALUE": "SPLIT MAXVALUE PARTITION"}
 _SPELL_OUT = "Write the partitions out"
 
@@ -217,6 +196,8 @@ def _definitions(by: Partitioning, interval: Interval, state: TableState) -> tup
         raise DdlError("INTERVAL together with definitions of partitions", remedy="Leave out one of them")
     if interval.first is None or interval.last is None:
         raise DdlError("INTERVAL partitioning needs FIRST PARTITION and LAST PARTITION")
+    if interval.null_partition:
+        raise DdlError("INTERVAL partitioning with NULL PARTITION is not understood")
     if interval.unit and interval.unit not in _UNITS:
         raise DdlError(
             f"TiDB does not allow {interval.unit} in INTERVAL partitioning", remedy=f"Use {', '.join(_UNITS)}"
@@ -230,8 +211,6 @@ def _definitions(by: Partitioning, interval: Interval, state: TableState) -> tup
     first, last = kind.read(interval.first), kind.read(interval.last)
     bounds = _steps(kind, first, last, _amount(interval.amount), interval.unit)
     definitions = [_definition(kind, bound) for bound in bounds]
-    if interval.null_partition:
-        definitions.insert(0, _named(_NULL, kind.least()))
     if interval.max_partition:
         definitions.append(_named(_MAXVALUE, MaxValue()))
     return tuple(definitions)
@@ -285,8 +264,8 @@ def _first_or_last(clause: IntervalChange, state: TableState) -> AddPartitions |
     texts = [] if kind is None else [_shown(kind, state.partition_values[name].rows[0][0]) for name in names]
     if kind is None or "" in texts:
         raise DdlError("the bounds of its partitions are not known")
-    has_null, has_maximum = texts[0] == kind.floor, texts[-1] == MAXVALUE
-    bounds = [kind.parsed(text) for text in texts[has_null : len(texts) - has_maximum]]
+    has_maximum = texts[-1] == MAXVALUE
+    bounds = [kind.parsed(text) for text in texts[: len(texts) - has_maximum]]
     amount, unit = _guess_interval(kind, bounds)
     assert clause.bound is not None
     wanted = kind.read(clause.bound)
@@ -300,9 +279,9 @@ def _first_or_last(clause: IntervalChange, state: TableState) -> AddPartitions |
             raise DdlError(f"more than {MAX_PARTITIONS} partitions")
         return AddPartitions(tuple(_definition(kind, bound) for bound in added))
     dropped = len(_steps(kind, bounds[0], wanted, amount, unit)) - 1
-    if not dropped or dropped + 1 >= len(names) - has_null:
+    if not dropped or dropped + 1 >= len(names):
         raise DdlError("no partition can be dropped, or the new first one would be the only one left")
-    return ChangePartitions("drop", tuple(names[has_null : has_null + dropped]))
+    return ChangePartitions("drop", tuple(names[:dropped]))
 
 
 _DAY = 24 * 60 * 60

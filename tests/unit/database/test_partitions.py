@@ -15,7 +15,7 @@ BY_DAYS = """range (to_days(d)) (partition p0 values less than (to_days('2024-01
 partition p1 values less than (739300))"""
 BY_DATE = "range columns (d) (partition p0 values less than ('2024-2-1'), partition p1 values less than ('20240301'))"
 BY_TIME = """range columns (t) interval (1 month) first partition less than ('2024-01-01')
-last partition less than ('2024-02-01') null partition"""
+last partition less than ('2024-02-01')"""
 BY_LIST = "list (a) (partition p0 values in (1, null, -3), partition p1 values in (4, 5))"
 BY_TEXTS = "list columns (b) (partition p0 values in ('x', 'y'), partition p1 values in ('Z', ''))"
 BY_PAIRS = "list columns (a, b) (partition p0 values in ((1, 'x'), (2, 'y')), partition p1 default)"

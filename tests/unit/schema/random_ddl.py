@@ -147,7 +147,7 @@ _PARTITIONS = st.just(_MONTHS) | _one_of(
     partition by range columns (`day`) (partition `P 0` values less than ('2024-01-01'))
     partition by list (`a`) (partition p0 values in (1, null), partition p1 default)
     partition by list columns (`a`, `s`) (partition p0 values in ((1, 'x'), (2, 'y')))
-    partition by range (`a`) interval (10) first partition less than (0) last partition less than (40) null partition
+    partition by range (`a`) interval (10) first partition less than (0) last partition less than (40)
     """
 )
 

@@ -12,7 +12,7 @@ BY_TENS = "interval (10) first partition less than (10) last partition less than
 IDS = f"create table p (id int primary key, v int) partition by range (id) {BY_TENS}"
 MONTHS = (
     "create table p (d date) comment 'x' partition by range columns (d) interval (1 month) first partition less than "
-    "('2024-01-31') last partition less than ('2024-04-30') null partition maxvalue partition /* end */"
+    "('2024-01-31') last partition less than ('2024-04-30') maxvalue partition /* end */"
 )
 HOURS = (
     "create table p (d datetime(1)) partition by range columns (d) interval (12 hour) first partition less than "
@@ -57,29 +57,16 @@ def test_last_partition_adds_and_first_partition_drops() -> None:
 def test_months_end_on_the_last_day_that_they_have() -> None:
     event = run(MONTHS)
     bounds = ["2024-01-31", "2024-02-29", "2024-03-31", "2024-04-30"]
-    assert names(event) == ["P_NULL", *(f"P_LT_{day}" for day in bounds), "P_MAXVALUE"]
-    assert "PARTITION `P_NULL` VALUES LESS THAN ('0000-01-01'),\n PARTITION `P_LT_2024-01-31` VALUES" in event.query
+    assert names(event) == [*(f"P_LT_{day}" for day in bounds), "P_MAXVALUE"]
     assert event.query.endswith("PARTITION `P_MAXVALUE` VALUES LESS THAN (MAXVALUE)) /* end */")
     kept = run(MONTHS, "alter table p first partition less than ('2024-03-31')")
-    assert names(kept) == ["P_NULL", "P_LT_2024-03-31", "P_LT_2024-04-30", "P_MAXVALUE"]
+    assert names(kept) == ["P_LT_2024-03-31", "P_LT_2024-04-30", "P_MAXVALUE"]
 
 
 def test_times_are_shown_as_the_column_has_them_and_names_in_the_quotes_of_the_mode() -> None:
     event = run(HOURS, "alter table p last partition less than ('2024-01-02')", sql_mode="ANSI_QUOTES")
     assert names(event)[-1] == "P_LT_2024-01-02 00:00:00.0"
     assert event.query.endswith("(PARTITION \"P_LT_2024-01-02 00:00:00.0\" VALUES LESS THAN ('2024-01-02 00:00:00.0'))")
-
-
-@pytest.mark.parametrize(
-    ("column", "null"), [("int", "-2147483648"), ("tinyint unsigned", "0"), ("bigint", "-9223372036854775808")]
-)
-def test_the_partition_for_null_is_below_the_least_value(column: str, null: str) -> None:
-    clause = f"{BY_TENS} null partition"
-    query = f"create table p (id {column}) partition by range columns (id) {clause}"
-    assert f"`P_NULL` VALUES LESS THAN ({null})" in run(query).query
-    event = run("create table p (id int)", f"alter table p partition by range (id) {clause}")
-    assert (event.action, names(event)[0]) == ("alter table partition by", "P_NULL")
-    assert "`P_NULL` VALUES LESS THAN (-9223372036854775808)" in event.query
 
 
 def test_a_table_whose_partitions_were_written_out_takes_part() -> None:
@@ -95,6 +82,7 @@ def test_a_table_whose_partitions_were_written_out_takes_part() -> None:
     [
         (["{create} interval (10) last partition less than (30)"], "not understood"),
         (["{create} interval (10)"], "needs FIRST PARTITION and LAST PARTITION"),
+        ([IDS + " null partition"], "NULL PARTITION is not understood"),
         (["{create} interval (0) first partition less than (0) last partition less than (9)"], "above 0"),
         (["{create} interval (4) first partition less than (0) last partition less than (9)"], "n intervals of 4"),
         (["{create} interval (4) first partition less than (9) last partition less than (1)"], "n intervals of 4"),
