@@ -12,7 +12,7 @@ from folded_versions import uri
 
 from ticdc_emit import from_snapshots, messages, read_changes, replay, table_ddl
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.schema.frames import spark_types, table_of
+from ticdc_emit.schema.frames import table_of
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 
@@ -68,33 +68,10 @@ def identity_table(spark: Any) -> Any:
     spark.sql("DROP TABLE counted")
 
 
-COUNTED = (
-    "CREATE TABLE `shop`.`counted` (\n  `id` BIGINT NOT NULL AUTO_INCREMENT,\n  `even` BIGINT,\n"
-    "  `note` LONGTEXT COMMENT 'a later one',\n  PRIMARY KEY (`id`)\n) COMMENT='Counted by Delta'"
-)
-
-
-def test_deltas_identity_is_auto_increment(spark: Any, identity_table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for table in (identity_table, f"spark_catalog.default.{identity_table}"):
-        assert table_of(table, "shop.counted", "id", spark=spark).create_table() == COUNTED
+def test_deltas_identity_is_auto_increment_in_a_replay(spark: Any, identity_table: str) -> None:
     first, later = table_ddl(spark, identity_table, "shop.counted", "id")
     assert "`id` BIGINT NOT NULL AUTO_INCREMENT" in first
     assert len(later) == 1
-
-    def refused(spark: Any, name: str) -> Any:
-        spark.sql("SELECT * FROM `no such table`").collect()
-
-    monkeypatch.setattr(spark_types, "current_schema", refused)
-    table = table_of(identity_table, "shop.counted", "id", spark=spark)
-    assert table.create_table() == COUNTED.replace(" AUTO_INCREMENT", "")
-    assert "Spark cannot read the table's log" in table.assumptions[-1]
-
-
-def test_the_log_of_a_table_without_an_identity_is_not_read(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(spark_types, "current_schema")
-    spark.sql("CREATE TABLE uncounted (id bigint) USING delta")
-    assert "AUTO_INCREMENT" not in table_of("uncounted", "shop.uncounted", "id", spark=spark).create_table()
-    spark.sql("DROP TABLE uncounted")
 
 
 def test_columns_keep_their_identity(spark: Any) -> None:

@@ -48,13 +48,6 @@ def checkpointed_schemas(spark: SparkSession, folder: str) -> dict[int, StructTy
     return {number: _schema(text) for number, text in rows}
 
 
-def current_schema(spark: SparkSession, table: str) -> StructType | None:
-    """Return the schema that the table (as in :func:`location`) has now; ``None`` if its log does not hold it."""
-    folder = location(spark, table)
-    schemas = committed_schemas(spark, folder) or checkpointed_schemas(spark, folder)
-    return schemas[max(schemas)] if schemas else None
-
-
 def _log(folder: str) -> str:
     return f"{folder}/_delta_log"
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import names
 from ticdc_emit.schema.columns import MAX_SCALE
-from ticdc_emit.schema.frames.delta_log import current_schema
 from ticdc_emit.schema.frames.source_table import (
     CHAR_VARCHAR,
     JSON_TEXT,
@@ -164,32 +163,25 @@ def spark_table(
     facts = facts or TableFacts()
     full_name = ".".join(name)
     given = own_types(types, schema.names, full_name)
-    columns = [
-        spark_column(facts.identities.get(each.name, each), table=full_name, type=given.get(each.name))
-        for each in schema.fields
-    ]
+    columns = [spark_column(each, table=full_name, type=given.get(each.name)) for each in schema.fields]
     given_keys = names(keys, "keys")
     key = given_keys or facts.keys
-    notes = list(facts.notes)
-    if facts.partitioning:
-        notes.insert(0, f"The partitioning by {', '.join(facts.partitioning)} is left out.")
+    notes = []
     if facts.keys and not given_keys:
-        notes.insert(0, f"The key is {facts.keys_from}: {', '.join(facts.keys)}.")
+        notes.append(f"The key is {facts.keys_from}: {', '.join(facts.keys)}.")
+    if facts.partitioning:
+        notes.append(f"The partitioning by {', '.join(facts.partitioning)} is left out.")
     return SourceTable.of(*name, columns, key, comment=facts.comment, assumptions=notes)
 
 
 @dataclass(frozen=True)
 class TableFacts:
-    """``keys_from``: where the keys come from, for people. ``partitioning``: Spark's transforms, such as ``days(at)``.
-    ``identities``: identity fields that the table's schema does not show. ``notes``: sentences, what is not known.
-    """
+    """``keys_from``: where the keys are from, for people. ``partitioning``: Spark's transforms, as ``days(at)``."""
 
     comment: str = ""
     keys: tuple[str, ...] = ()
     keys_from: str = ""
-    partitioning: tuple[str, ...] = field(default_factory=tuple)
-    identities: Mapping[str, StructField] = field(default_factory=dict)
-    notes: tuple[str, ...] = field(default_factory=tuple)
+    partitioning: tuple[str, ...] = ()
 
 
 _PRIMARY_KEY = re.compile(r"PRIMARY KEY *\(([^)]*)\)", re.IGNORECASE)
@@ -197,7 +189,7 @@ _PRIMARY_KEY = re.compile(r"PRIMARY KEY *\(([^)]*)\)", re.IGNORECASE)
 
 def table_facts(spark: SparkSession, table: str) -> TableFacts:
     """Return what Spark's catalog knows of a table or view. Raises :class:`ConfigError`. Keys are those of a PRIMARY
-    KEY (Spark 4.1, Databricks), else Iceberg's identifier fields. Delta hides identities: its log shows them.
+    KEY (Spark 4.1, Databricks), else Iceberg's identifier fields. Delta hides which columns are identities.
     """
     from pyspark.errors import PySparkException
 
@@ -213,15 +205,14 @@ def table_facts(spark: SparkSession, table: str) -> TableFacts:
             option="table",
             source=table,
         ) from None
-    keys_from = section = ""
+    keys_from = section = comment = ""
     keys: tuple[str, ...] = ()
     partitioning: list[str] = []
-    details: dict[str, str] = {}
     for title, value in rows:
         if title.startswith("# ") and title != "# col_name":
             section = title[2:]
-        elif section == "Detailed Table Information":
-            details[title] = value
+        elif section == "Detailed Table Information" and title == "Comment":
+            comment = value
         elif section == "Partitioning" and title.startswith("Part "):
             partitioning.append(value)
         elif section == "Partition Information" and title and title != "# col_name":
@@ -230,27 +221,7 @@ def table_facts(spark: SparkSession, table: str) -> TableFacts:
             keys, keys_from = tuple(part.strip(" `") for part in found[1].split(",")), "the table's PRIMARY KEY"
     if not keys and (identifier := _properties(spark, name).get("identifier-fields", "").strip("[]")):
         keys, keys_from = tuple(part.strip() for part in identifier.split(",")), "Iceberg's identifier fields"
-    identities, notes = _delta_identities(spark, name, details)
-    return TableFacts(details.get("Comment", ""), keys, keys_from, tuple(partitioning), identities, notes)
-
-
-_MAY_HAVE_IDENTITIES = re.compile(r"delta\.feature\.identityColumns=|delta\.minWriterVersion=6\b")
-
-
-def _delta_identities(
-    spark: SparkSession, name: str, details: Mapping[str, str]
-) -> tuple[dict[str, StructField], tuple[str, ...]]:
-    from pyspark.errors import PySparkException
-
-    if details.get("Provider") != "delta" or not _MAY_HAVE_IDENTITIES.search(details.get("Table Properties", "")):
-        return {}, ()
-    try:
-        schema = current_schema(spark, name)
-    except PySparkException:
-        schema = None
-    if schema is None:
-        return {}, ("Spark cannot read the table's log, so an identity column would have no AUTO_INCREMENT.",)
-    return {each.name: each for each in schema.fields if "delta.identity.step" in each.metadata}, ()
+    return TableFacts(comment, keys, keys_from, tuple(partitioning))
 
 
 def _properties(spark: SparkSession, name: str) -> dict[str, str]:
