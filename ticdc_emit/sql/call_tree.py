@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache, singledispatch
+from functools import lru_cache
 from itertools import chain
 from typing import TypeAlias
 
@@ -107,6 +107,7 @@ _NOT_HERE: Mapping[type, str] = {
     expressions.Aggregate: "an aggregate",
     expressions.QualifiedCall: "a function of a schema",
     expressions.WindowCall: "a window function",
+    expressions.Cast: "JSON_SUM_CRC32()",
     expressions.Assignment: "a variable",
     expressions.Comparison: "a subquery",
     expressions.Default: "DEFAULT",
@@ -127,26 +128,76 @@ def parse_call_tree(text: str) -> CallTree:
     return call_tree(parse_expression(text))
 
 
-@singledispatch
 def call_tree(node: Node) -> CallTree:
     """Return the functions for a tree; ``DdlError`` names an expression that is not allowed here."""
+    match node:
+        case expressions.ColumnName(parts):
+            return Reference(*reversed(parts))
+        case expressions.Constant():
+            return _constant(node)
+        case expressions.TemporalLiteral(word, value):
+            if not isinstance(value, expressions.Constant):
+                raise DdlError(f"{word} of something that is not a literal is not allowed in it")
+            return Constant(str(value.value), kind=_LITERAL_TYPES[word])
+        case expressions.Word(text):
+            return Constant(text)
+        case expressions.Parenthesised(operand):
+            return call_tree(operand)
+        case expressions.Binary(first, rest):
+            calls = call_tree(first)
+            for operator, operand in rest:
+                calls = Call(_OPERATORS.get(operator, operator.lower()), (calls, call_tree(operand)))
+            return calls
+        case expressions.Unary("+", operand):
+            return call_tree(operand)
+        case expressions.Unary(operator, operand):
+            return _called(_PREFIXES[operator], operand)
+        case expressions.Between(operand, low, high, negated):
+            return _negated(_called("between", operand, low, high), negated)
+        case expressions.In(operand, members, negated):
+            if not isinstance(members, tuple):
+                raise DdlError("a subquery is not allowed in it")
+            return _negated(_called("in", operand, *members), negated)
+        case expressions.Like(word, operand, pattern, negated, escape):
+            marks = () if escape is None else (expressions.Constant("string", escape),)
+            return _negated(_called(word.lower(), operand, pattern, *marks), negated)
+        case expressions.Regexp(operand, pattern, negated):
+            return _negated(_called("regexp", operand, pattern), negated)
+        case expressions.IsNull(operand, negated):
+            return _negated(_called("isnull", operand), negated)
+        case expressions.IsTruth(operand, truth, negated):
+            return _negated(_called("istrue" if truth else "isfalse", operand), negated)
+        case expressions.Collated(operand, collation):
+            return Collated(call_tree(operand), collation.lower())
+        case expressions.Case():
+            parts_of_case = [node.operand, *chain.from_iterable(node.whens), node.otherwise]
+            name = "case" if node.operand is None else "case_of"
+            return _called(name, *(each for each in parts_of_case if each is not None))
+        case expressions.Call(name, arguments):
+            return _called(_RENAMED.get(name.lower(), name.lower()), *arguments)
+        case expressions.MemberOf(value, array):
+            return _called("json_memberof", value, array)
+        case expressions.DateArithmetic(name, moment, amount, unit):
+            return _called("date_sub" if "SUB" in name.upper() else "date_add", moment, amount, expressions.Word(unit))
+        case expressions.KeywordCall(name, pieces) if name.upper() == "TRIM":
+            return _trim(pieces)
+        case expressions.KeywordCall(name, pieces):
+            names = {"convert": "convert_using", "position": "locate"}
+            return _called(names.get(name.lower(), name.lower()), pieces[0], *pieces[2:])
+        case expressions.Cast(form, operand, kind) if form != "JSON_SUM_CRC32":
+            return Cast(call_tree(operand), _cast_type(kind))
     raise DdlError(f"{_NOT_HERE.get(type(node), type(node).__name__)} is not allowed in it")
+
+
+def _called(name: str, *arguments: Node) -> Call:
+    return Call(name, tuple(map(call_tree, arguments)))
 
 
 def _negated(node: CallTree, negated: bool) -> CallTree:
     return Call("not", (node,)) if negated else node
 
 
-# -- columns and constants ---------------------------------------------------------------------------------------------
-
-
-@call_tree.register(expressions.ColumnName)
-def _(node: expressions.ColumnName) -> CallTree:
-    return Reference(*reversed(node.parts))
-
-
-@call_tree.register(expressions.Constant)
-def _(node: expressions.Constant) -> CallTree:
+def _constant(node: expressions.Constant) -> Constant:
     value = node.value
     if isinstance(value, bytes):
         if node.charset:
@@ -161,132 +212,12 @@ def _(node: expressions.Constant) -> CallTree:
     return Constant(value, node.charset)
 
 
-@call_tree.register(expressions.TemporalLiteral)
-def _(node: expressions.TemporalLiteral) -> CallTree:
-    if not isinstance(node.value, expressions.Constant):
-        raise DdlError(f"{node.word} of something that is not a literal is not allowed in it")
-    return Constant(str(node.value.value), kind=_LITERAL_TYPES[node.word])
-
-
-@call_tree.register(expressions.Word)
-def _(node: expressions.Word) -> CallTree:
-    return Constant(node.text)
-
-
-# -- operators ---------------------------------------------------------------------------------------------------------
-
-
-@call_tree.register(expressions.Parenthesised)
-def _(node: expressions.Parenthesised) -> CallTree:
-    return call_tree(node.operand)
-
-
-@call_tree.register(expressions.Binary)
-def _(node: expressions.Binary) -> CallTree:
-    calls = call_tree(node.first)
-    for operator, operand in node.rest:
-        calls = Call(_OPERATORS.get(operator, operator.lower()), (calls, call_tree(operand)))
-    return calls
-
-
-@call_tree.register(expressions.Unary)
-def _(node: expressions.Unary) -> CallTree:
-    operand = call_tree(node.operand)
-    return operand if node.operator == "+" else Call(_PREFIXES[node.operator], (operand,))
-
-
-@call_tree.register(expressions.Between)
-def _(node: expressions.Between) -> CallTree:
-    operands = (call_tree(each) for each in (node.operand, node.low, node.high))
-    return _negated(Call("between", tuple(operands)), node.negated)
-
-
-@call_tree.register(expressions.In)
-def _(node: expressions.In) -> CallTree:
-    if not isinstance(node.members, tuple):
-        raise DdlError("a subquery is not allowed in it")
-    members = tuple(call_tree(member) for member in node.members)
-    return _negated(Call("in", (call_tree(node.operand), *members)), node.negated)
-
-
-@call_tree.register(expressions.Like)
-def _(node: expressions.Like) -> CallTree:
-    operands = [call_tree(node.operand), call_tree(node.pattern)]
-    if node.escape is not None:
-        operands.append(Constant(node.escape))
-    return _negated(Call(node.word.lower(), tuple(operands)), node.negated)
-
-
-@call_tree.register(expressions.Regexp)
-def _(node: expressions.Regexp) -> CallTree:
-    return _negated(Call("regexp", (call_tree(node.operand), call_tree(node.pattern))), node.negated)
-
-
-@call_tree.register(expressions.IsNull)
-def _(node: expressions.IsNull) -> CallTree:
-    return _negated(Call("isnull", (call_tree(node.operand),)), node.negated)
-
-
-@call_tree.register(expressions.IsTruth)
-def _(node: expressions.IsTruth) -> CallTree:
-    truth = Call("istrue" if node.truth else "isfalse", (call_tree(node.operand),))
-    return _negated(truth, node.negated)
-
-
-@call_tree.register(expressions.Collated)
-def _(node: expressions.Collated) -> CallTree:
-    return Collated(call_tree(node.operand), node.collation.lower())
-
-
-@call_tree.register(expressions.Case)
-def _(node: expressions.Case) -> CallTree:
-    parts = [node.operand, *chain.from_iterable(node.whens), node.otherwise]
-    name = "case" if node.operand is None else "case_of"
-    return Call(name, tuple(call_tree(part) for part in parts if part is not None))
-
-
-# -- calls -------------------------------------------------------------------------------------------------------------
-
-
-@call_tree.register(expressions.Call)
-def _(node: expressions.Call) -> CallTree:
-    name = node.name.lower()
-    return Call(_RENAMED.get(name, name), tuple(call_tree(argument) for argument in node.arguments))
-
-
-@call_tree.register(expressions.MemberOf)
-def _(node: expressions.MemberOf) -> CallTree:
-    return Call("json_memberof", (call_tree(node.value), call_tree(node.array)))
-
-
-@call_tree.register(expressions.DateArithmetic)
-def _(node: expressions.DateArithmetic) -> CallTree:
-    name = "date_sub" if "SUB" in node.name.upper() else "date_add"
-    return Call(name, (call_tree(node.moment), call_tree(node.amount), Constant(node.unit)))
-
-
-@call_tree.register(expressions.KeywordCall)
-def _(node: expressions.KeywordCall) -> CallTree:
-    name, pieces = node.name.lower(), node.pieces
-    if name == "trim":
-        return _trim(pieces)
-    operands = tuple(call_tree(piece) for piece in (pieces[0], *pieces[2:]))
-    return Call({"convert": "convert_using", "position": "locate"}.get(name, name), operands)
-
-
 def _trim(pieces: tuple[Node, ...]) -> CallTree:
     if len(pieces) == 1:
         return Call("trim", (call_tree(pieces[0]),))
     side = _TRIM_SIDES.index(pieces[0].text) if isinstance(pieces[0], expressions.Word) else 0
     *_, removed, _from, text = pieces
     return Call("trim", (call_tree(text), call_tree(removed), Constant(side)))
-
-
-@call_tree.register(expressions.Cast)
-def _(node: expressions.Cast) -> CallTree:
-    if node.form == "JSON_SUM_CRC32":
-        raise DdlError("the result type of JSON_SUM_CRC32() is not known")
-    return Cast(call_tree(node.operand), _cast_type(node.type))
 
 
 def _cast_type(given: expressions.CastType) -> CastType:
