@@ -262,15 +262,9 @@ def _checked_integer(compute: Callable[[Data], Data], data: Data) -> Value:
         raise EvaluationError("BIGINT value is out of range", OUT_OF_RANGE) from None
 
 
-def ceil(value: Value) -> Value:
-    return _round("CEIL", pc.ceil, value)
-
-
-def floor(value: Value) -> Value:
-    return _round("FLOOR", pc.floor, value)
-
-
-def _round(name: str, compute: Callable[[Data], Data], value: Value) -> Value:
+def round_whole(name: str, value: Value) -> Value:
+    """Return CEIL or FLOOR of a number."""
+    compute = pc.ceil if name == "CEIL" else pc.floor
     if value.kind is Kind.INT:
         return value
     if value.kind is Kind.REAL:

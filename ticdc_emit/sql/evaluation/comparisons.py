@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import reduce
+from functools import partial, reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,14 +53,6 @@ _COMPARISONS: Mapping[str, Callable[[Data, Data], Data]] = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
-_JSON_TESTS: Mapping[str, Callable[[int], bool]] = {
-    "=": lambda order: order == 0,
-    "<>": lambda order: order != 0,
-    "<": lambda order: order < 0,
-    "<=": lambda order: order <= 0,
-    ">": lambda order: order > 0,
-    ">=": lambda order: order >= 0,
-}
 _WHOLE_TEXT = re.compile(r"[+-]?\d{1,18}")
 _DECIMAL_TEXT = re.compile(r"[+-]?(?:\d{1,65}(?:\.\d{0,30})?|\.\d{1,30})", re.ASCII)
 _INTEGER_KINDS = (Kind.INT, Kind.LABEL, Kind.BIT)
@@ -71,12 +63,8 @@ def compare(operator: str, left: Value, right: Value) -> Value:
     if Kind.NULL in kinds:
         return boolean(pa.scalar(None, pa.bool_()))
     if Kind.JSON in kinds:
-        test = _JSON_TESTS[operator]
-
-        def of(one: str, other: str) -> bool:
-            return test(compare_json(one, other, ordered=ordered))
-
-        return boolean(map_values(of, pa.bool_(), to_json(left), to_json(right)))
+        orders = map_values(partial(compare_json, ordered=ordered), pa.int8(), to_json(left), to_json(right))
+        return boolean(_COMPARISONS[operator](orders, pa.scalar(0, pa.int8())))
     return boolean(_COMPARISONS[operator](*_comparable(left, right, ordered=ordered)))
 
 

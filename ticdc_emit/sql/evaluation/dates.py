@@ -205,16 +205,9 @@ _MICROS = 1_000_000
 _LONGEST_TIME = 838 * 3600 + 59 * 60 + 59
 
 
-def date_add(moment: Value, amount: Value, unit: Value) -> Value:
-    return _shifted(moment, amount, unit, 1)
-
-
-def date_sub(moment: Value, amount: Value, unit: Value) -> Value:
-    return _shifted(moment, amount, unit, -1)
-
-
 @null_for_null
-def _shifted(moment: Value, amount: Value, unit: Value, sign: int) -> Value:
+def shifted(sign: int, moment: Value, amount: Value, unit: Value) -> Value:
+    """Return DATE_ADD (``sign`` 1) or DATE_SUB(moment, INTERVAL amount unit)."""
     name = str(unit.data.as_py())
     if name not in _SECONDS and name not in _MONTHS:
         raise NotExactError(f"INTERVAL in units of {name}")
@@ -305,19 +298,11 @@ def time_to_sec(value: Value) -> Value:
     return Value(Kind.INT, seconds)
 
 
-def addtime(value: Value, amount: Value) -> Value:
-    return _time_sum("ADDTIME", value, amount, 1)
-
-
-def subtime(value: Value, amount: Value) -> Value:
-    return _time_sum("SUBTIME", value, amount, -1)
-
-
 @null_for_null
-def _time_sum(name: str, value: Value, amount: Value, sign: int) -> Value:
+def time_sum(name: str, value: Value, amount: Value) -> Value:
     if value.kind is not Kind.DURATION:
         raise NotExactError(f"{name}() of {value.kind.value}")
-    fsp, other = amount.fsp, amount.data
+    sign, fsp, other = -1 if name == "SUBTIME" else 1, amount.fsp, amount.data
     if amount.kind is Kind.TEXT and amount.is_constant and not amount.is_literal:
         text = amount.data.as_py()
         fsp, other = len(text.partition(".")[2]), pa.scalar(parse_duration(text), pa.int64())

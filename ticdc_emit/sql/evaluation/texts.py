@@ -216,18 +216,10 @@ def repeat_text(value: Value, count: Value) -> Value:
     return replace(text, data=map_values(of, pa.string(), text.data, to_integer(count)))
 
 
-def lpad(value: Value, width: Value, pad: Value) -> Value:
-    """Return LPAD(value, width, pad): NULL for a negative width, or nothing to pad with."""
-    return _pad("LPAD", value, width, pad)
-
-
-def rpad(value: Value, width: Value, pad: Value) -> Value:
-    return _pad("RPAD", value, width, pad)
-
-
 @null_for_null
-def _pad(name: str, value: Value, width: Value, pad: Value) -> Value:
-    text, padding = _plain_text(name, value), _plain_text(name, pad)
+def pad(name: str, value: Value, width: Value, mark: Value) -> Value:
+    """Return LPAD or RPAD(value, width, mark): NULL for a negative width, or nothing to pad with."""
+    text, padding = _plain_text(name, value), _plain_text(name, mark)
 
     def of(held: str, wide: int, mark: str) -> str | None:
         missing = wide - len(held)
