@@ -27,6 +27,7 @@ from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.evaluation.values import parse_duration
 from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,
@@ -203,7 +204,7 @@ def _encoder(column: Column) -> Callable[[Any], bytes] | None:
     if kind in DATE_TYPES or kind in MOMENT_TYPES:
         return lambda value: _UINT + _uint(_packed_moment(value))
     if kind is MySQLType.DURATION:
-        return lambda value: _DURATION + _int(_nanoseconds(value))
+        return lambda value: _DURATION + _int(parse_duration(value) * 1000)
     return (lambda value: _decimal(value, column.flen, column.decimal)) if kind is MySQLType.NEWDECIMAL else None
 
 
@@ -232,13 +233,6 @@ def _packed_moment(text: str) -> int:
     hour, minute, second = map(int, whole.split(":"))
     days = (year * 13 + month) << 5 | day
     return (days << 17 | hour << 12 | minute << 6 | second) << 24 | int(fraction.ljust(6, "0"))
-
-
-def _nanoseconds(text: str) -> int:
-    whole, _, fraction = text.removeprefix("-").partition(".")
-    hours, minutes, seconds = map(int, whole.split(":"))
-    amount = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000_000 + int(fraction.ljust(9, "0"))
-    return -amount if text.startswith("-") else amount
 
 
 def _decimal(text: str, precision: int, scale: int) -> bytes:

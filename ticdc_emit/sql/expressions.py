@@ -18,7 +18,7 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.call_tree import Call, CallTree, Cast, CastType, Collated, Constant, Reference
 from ticdc_emit.sql.charsets import charset_of_collation, default_collation
 from ticdc_emit.sql.evaluation.arithmetic import cast_decimal, cast_integer
-from ticdc_emit.sql.evaluation.dates import date, parse_date, parse_duration
+from ticdc_emit.sql.evaluation.dates import date, parse_date
 from ticdc_emit.sql.evaluation.values import (
     Kind,
     NotExactError,
@@ -27,6 +27,7 @@ from ticdc_emit.sql.evaluation.values import (
     check_bytes,
     constant,
     null,
+    parse_duration,
     to_real,
     to_text,
 )

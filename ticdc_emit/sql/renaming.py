@@ -7,12 +7,12 @@ In CREATE VIEW, :func:`with_targets` changes a table before a column if its data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 from ticdc_emit.sql.nodes.alter import DropColumn, Position, SetColumnDefault
-from ticdc_emit.sql.nodes.base import TableName, with_children
+from ticdc_emit.sql.nodes.base import TableName, every_node, with_children
 from ticdc_emit.sql.nodes.expressions import ColumnName
 from ticdc_emit.sql.nodes.queries import Hint, Query, Select, SetClause, WildCard, sources
 from ticdc_emit.sql.nodes.statements import AlterDatabase, CreateDatabase, DropDatabase
@@ -33,7 +33,8 @@ def with_targets(statement: _N, database: str, target: Target) -> _N:
         return _with_database(statement, target)
     targets: dict[Name, Name] = {}
     is_changed = False
-    for table in _tables(statement):
+    tables = (node for node in every_node(statement, besides=_UNSEEN) if isinstance(node, TableName))
+    for table in tables:
         source = (table.schema or database, table.name)
         new = targets[to_lower(source[0]), to_lower(source[1])] = target(*source)
         is_changed |= new != source
@@ -59,18 +60,6 @@ def _with_database(statement: _N, target: Target) -> _N:
         return statement
     new, _ = target(statement.name, "")
     return statement if new == statement.name else replace(statement, name=new)
-
-
-def _tables(node: object) -> Iterator[TableName]:
-    pending = [node]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, TableName):
-            yield node
-        elif isinstance(node, tuple):
-            pending += reversed(node)
-        elif is_dataclass(node) and not isinstance(node, _UNSEEN):
-            pending += [getattr(node, each.name) for each in reversed(fields(node))]
 
 
 def _with_qualifier(node: object, target: Target) -> object:

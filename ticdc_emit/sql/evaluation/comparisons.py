@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.sql.evaluation.arithmetic import align_decimals
-from ticdc_emit.sql.evaluation.dates import comparable_dates, parse_duration
+from ticdc_emit.sql.evaluation.dates import comparable_dates
 from ticdc_emit.sql.evaluation.documents import compare_json, to_json
 from ticdc_emit.sql.evaluation.values import (
     Data,
@@ -34,6 +34,7 @@ from ticdc_emit.sql.evaluation.values import (
     ignores_case,
     map_values,
     null,
+    parse_duration,
     to_decimal,
     to_integer,
     to_real,

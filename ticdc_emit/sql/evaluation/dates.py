@@ -21,11 +21,11 @@ from ticdc_emit.sql.evaluation.values import (
     Value,
     map_values,
     null_for_null,
+    parse_duration,
 )
 from ticdc_emit.sql.inference.operands import Coercibility
 
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?")
-_DURATION = re.compile(r"(-?)(\d{1,3}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?")
 _DATE_WIDTH = 10
 _MIDNIGHT = " 00:00:00"
 
@@ -61,18 +61,6 @@ def _existing_date(text: str, fsp: int) -> Value:
         except ValueError:
             raise NotExactError(f"the date {text!r}") from None
     return Value(Kind.DATETIME, pa.scalar(text, pa.string()), strength=Coercibility.COERCIBLE, fsp=fsp)
-
-
-def parse_duration(text: str) -> int:
-    """Return a time as microseconds; :class:`NotExactError` for a text without hours and minutes."""
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise NotExactError(f"the time {text!r}")
-    sign, hours, minutes, seconds, fraction = match.groups()
-    whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds or 0)
-    if int(minutes) > 59 or int(seconds or 0) > 59:
-        raise NotExactError(f"the time {text!r}")
-    return (-1 if sign else 1) * (whole * 1_000_000 + int((fraction or "").ljust(6, "0")))
 
 
 # -- comparison --------------------------------------------------------------------------------------------------------

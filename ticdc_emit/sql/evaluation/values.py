@@ -37,6 +37,7 @@ Data: TypeAlias = "pa.Array | pa.Scalar"
 MAX_DIGITS = 76  # of Arrow's widest decimal
 _INT64, _UINT64 = 1 << 63, 1 << 64
 _BIGINT_DIGITS = 20
+_DURATION = re.compile(r"(-?)(\d{1,3}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -177,17 +178,22 @@ def column_value(column: Operand, data: pa.Array) -> Value:
     if kind in MOMENT_TYPES:
         return Value(Kind.DATETIME, data, fsp=max(column.decimal, 0))
     if kind is MySQLType.DURATION:
-        return Value(Kind.DURATION, map_values(_microseconds, pa.int64(), data), fsp=max(column.decimal, 0))
+        return Value(Kind.DURATION, map_values(parse_duration, pa.int64(), data), fsp=max(column.decimal, 0))
     if kind is MySQLType.JSON:
         return Value(Kind.JSON, data)
     return text(Kind.TEXT, data)
 
 
-def _microseconds(text: str) -> int:
-    sign = -1 if text.startswith("-") else 1
-    hours, minutes, seconds = text.lstrip("-").split(":")
-    whole, _, fraction = seconds.partition(".")
-    return sign * (((int(hours) * 60 + int(minutes)) * 60 + int(whole)) * 1_000_000 + int(fraction.ljust(6, "0")))
+def parse_duration(text: str) -> int:
+    """Return a time as microseconds; :class:`NotExactError` for a text without hours and minutes."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise NotExactError(f"the time {text!r}")
+    sign, hours, minutes, seconds, fraction = match.groups()
+    whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds or 0)
+    if int(minutes) > 59 or int(seconds or 0) > 59:
+        raise NotExactError(f"the time {text!r}")
+    return (-1 if sign else 1) * (whole * 1_000_000 + int((fraction or "").ljust(6, "0")))
 
 
 # -- applying functions ------------------------------------------------------------------------------------------------

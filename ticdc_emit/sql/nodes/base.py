@@ -73,11 +73,13 @@ def special_comment(text: str, feature: str = "", style: Style = WIRE) -> str:
 _N = TypeVar("_N")
 
 
-def every_node(node: object) -> Iterator[object]:
-    """Yield a node and everything below it, in order of appearance."""
+def every_node(node: object, besides: tuple[type, ...] = ()) -> Iterator[object]:
+    """Yield a node and everything below it, in order of appearance, but no node of the types ``besides``."""
     pending = [node]
     while pending:
         node = pending.pop()
+        if isinstance(node, besides):
+            continue
         yield node
         if isinstance(node, tuple):
             pending += reversed(node)
