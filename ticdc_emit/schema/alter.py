@@ -150,7 +150,13 @@ def set_visibility(spec: nodes.SetIndexVisibility, state: TableState) -> Alterat
 
 # -- columns -----------------------------------------------------------------------------------------------------------
 
-_NOT_IN_ADD = frozenset({"auto_increment", "auto_random", "primary key", "unique"})
+_NOT_IN_ADD = {
+    **{
+        kind: (kind.upper(), "Add the column without it; a key needs a separate statement")
+        for kind in ("auto_increment", "auto_random", "primary key", "unique")
+    },
+    "generated stored": ("a stored generated expression", "Make it VIRTUAL, or declare it in CREATE TABLE"),
+}
 _NOT_IN_MODIFY = frozenset({"primary key", "unique", "references"})
 _CALLS_NOT_IN_ADD = frozenset({"rand", "uuid", "uuid_to_bin", "replace", "upper", "nextval"})
 
@@ -170,25 +176,13 @@ def add_column(spec: nodes.AddColumn, state: TableState, zone: dt.tzinfo) -> Alt
             f"a table has at most {MAX_COLUMNS} columns", remedy="Drop a column first", column=definition.name
         )
     for option in definition.options:
-        if option.kind in _NOT_IN_ADD:
-            raise DdlError(
-                f"TiDB cannot add a column with {option.kind.upper()}",
-                remedy="Add the column without it; a key needs a separate statement",
-                column=definition.name,
-            )
-        if option.kind == "generated stored":
-            raise DdlError(
-                "TiDB cannot add a stored generated column",
-                remedy="Make it VIRTUAL, or declare it in CREATE TABLE",
-                column=definition.name,
-            )
         value = option.value
+        what, remedy = _NOT_IN_ADD.get(option.kind, ("", ""))
         if isinstance(value, nodes.DefaultExpression) and function_name(value.text) in _CALLS_NOT_IN_ADD:
-            raise DdlError(
-                "TiDB cannot add a column with that default",
-                remedy="Give a constant as the default, or add the column without one and set it afterwards",
-                column=definition.name,
-            )
+            what = "that default"
+            remedy = "Give a constant as the default, or add the column without one and set it afterwards"
+        if what:
+            raise DdlError(f"TiDB cannot add a column with {what}", remedy=remedy, column=definition.name)
     info = state.info
     column = build_column(definition, info.charset, info.collate, zone).column
     column = replace(column, original_default=original_default(column))
@@ -208,29 +202,21 @@ def drop_column(spec: nodes.DropColumn, state: TableState) -> Alteration:
         raise DdlError(
             "a table must keep one column", remedy="Use DROP TABLE, or add another column first", column=spec.name
         )
-    if column.is_primary_key:
-        raise DdlError(
-            f"column {spec.name!r} is in the primary key", remedy="Drop the primary key first", column=spec.name
-        )
     covering = [i for i in state.info.indexes if wanted in (name.lower() for name in i.columns)]
-    if any(len(index.columns) > 1 for index in covering):
-        raise DdlError(
-            f"column {spec.name!r} is in a composite index", remedy="Drop that index first", column=spec.name
-        )
-    if any(wanted in (name.lower() for name in key.columns) for key in state.foreign_keys):
-        raise DdlError(
-            f"column {spec.name!r} is in a foreign key", remedy="Drop the foreign key first", column=spec.name
-        )
-    if wanted in (name.lower() for name in state.partition_columns):
-        raise DdlError(
-            f"column {spec.name!r} is used by the partitioning",
-            remedy="Remove the partitioning first (REMOVE PARTITIONING)",
-            column=spec.name,
-        )
-    if state.ttl_column.lower() == wanted:
-        raise DdlError(
-            f"column {spec.name!r} is the TTL column", remedy="Remove the TTL first (REMOVE TTL)", column=spec.name
-        )
+    of_foreign_keys = (name.lower() for key in state.foreign_keys for name in key.columns)
+    for is_so, what, remedy in (
+        (column.is_primary_key, "is in the primary key", "Drop the primary key first"),
+        (any(len(index.columns) > 1 for index in covering), "is in a composite index", "Drop that index first"),
+        (wanted in of_foreign_keys, "is in a foreign key", "Drop the foreign key first"),
+        (
+            wanted in (name.lower() for name in state.partition_columns),
+            "is used by the partitioning",
+            "Remove the partitioning first (REMOVE PARTITIONING)",
+        ),
+        (state.ttl_column.lower() == wanted, "is the TTL column", "Remove the TTL first (REMOVE TTL)"),
+    ):
+        if is_so:
+            raise DdlError(f"column {spec.name!r} {what}", remedy=remedy, column=spec.name)
     state = state.with_indexes(tuple(index for index in state.info.indexes if index not in covering))
     columns = tuple(other for other in state.info.columns if other is not column)
     return Alteration(state.with_columns(columns), "drop column")

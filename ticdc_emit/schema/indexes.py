@@ -97,25 +97,20 @@ def add_primary_key(state: TableState, constraint: Constraint, *, clustered: boo
     """Add the PRIMARY KEY: flags on its columns, and an index unless it is the integer row id."""
     if state.info.pk_is_handle or any(index.primary for index in state.info.indexes):
         raise DdlError("multiple primary keys defined", remedy="Keep one of them", position=constraint.offset)
-    if any(part.expression is not None for part in constraint.keys):
-        raise DdlError(
-            "a primary key cannot hold an expression",
-            remedy="Use columns, or make it a UNIQUE KEY",
-            position=constraint.offset,
-        )
-    columns = _key_columns(state, constraint)
-    if any(column.is_virtual for column in columns):
-        raise DdlError(
-            "a primary key cannot hold a virtual generated column",
-            remedy="Make the column STORED, or choose another",
-            position=constraint.offset,
-        )
-    if clustered and not constraint.visible:
-        raise DdlError(
+    has_expression = any(part.expression is not None for part in constraint.keys)
+    columns = [] if has_expression else _key_columns(state, constraint)
+    is_virtual = any(column.is_virtual for column in columns)
+    for is_so, what, remedy in (
+        (has_expression, "a primary key cannot hold an expression", "Use columns, or make it a UNIQUE KEY"),
+        (is_virtual, "a primary key cannot hold a virtual generated column", "Make it STORED, or choose another"),
+        (
+            clustered and not constraint.visible,
             "a clustered primary key cannot be invisible",
-            remedy="Write NONCLUSTERED, or leave INVISIBLE out",
-            position=constraint.offset,
-        )
+            "Write NONCLUSTERED, or leave INVISIBLE out",
+        ),
+    ):
+        if is_so:
+            raise DdlError(what, remedy=remedy, position=constraint.offset)
     state = flag_primary_key(state, constraint)
     if clustered and len(columns) == 1 and columns[0].type in INTEGER_TYPES:
         return replace(state, info=replace(state.info, pk_is_handle=True))

@@ -143,7 +143,7 @@ def test_changes_that_tidb_ignores_give_no_event(change: str) -> None:
         ("add x int after nope", "has no column 'nope'"),
         ("add x int primary key", "PRIMARY KEY"),
         ("add x int auto_increment", "AUTO_INCREMENT"),
-        ("add x int as (b) stored", "stored generated column"),
+        ("add x int as (b) stored", "stored generated expression"),
         ("add x int as (nope)", "has no column"),
         ("drop nope", "has no column"),
         ("drop id", "primary key"),
