@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.defaults import INVALID, go_utf8, named_columns, stored_default, stored_text
@@ -214,16 +214,6 @@ def _check_default(column: Column, is_null: bool) -> None:
         )
 
 
-@dataclass
-class _Options:
-    flags: ColumnFlag
-    constraints: list[Constraint]
-    comment: str = ""
-    generated: str | None = None
-    generated_expr: str = ""
-    default: Literal | DefaultExpression | None = None
-
-
 class _Builder:
     def __init__(self, definition: ColumnDef, charset: str, collate: str, zone: dt.tzinfo) -> None:
         self._definition = definition
@@ -245,22 +235,15 @@ class _Builder:
         collation = self._options.get("collate")
         collate = str(collation.value) if collation else ""
         column = build_type(definition.name, definition.type, collate, self._inherited)
-        options = self._options_given(column)
-        column = replace(
-            column,
-            id=number,
-            flags=options.flags,
-            comment=options.comment,
-            generated=options.generated,
-            generated_expr=options.generated_expr,
-        )
-        self._check_options(column, options.default)
-        return BuiltColumn(self._with_stored_default(column, options.default), tuple(options.constraints))
+        column, default, constraints = self._with_options(replace(column, id=number))
+        self._check_options(column, default)
+        return BuiltColumn(self._with_stored_default(column, default), constraints)
 
-    def _options_given(self, column: Column) -> _Options:
-        flags = column.flags
+    def _with_options(
+        self, column: Column
+    ) -> tuple[Column, Literal | DefaultExpression | None, tuple[Constraint, ...]]:
+        flags, default, texts = column.flags, None, dict[str, Any]()
         constraints: list[Constraint] = []
-        options = _Options(flags, constraints)
         for option in self._definition.options:
             if option.kind == "not null":
                 flags |= ColumnFlag.NOT_NULL
@@ -275,16 +258,15 @@ class _Builder:
             elif option.kind == "unique" and all(constraint.kind != "unique" for constraint in constraints):
                 constraints.append(self._key("unique", None))
             elif option.kind == "default" and isinstance(option.value, (Literal, DefaultExpression)):
-                options.default = option.value
+                default = option.value
             elif option.kind == "on update" and isinstance(option.value, DefaultExpression):
                 flags |= self._on_update(column, option.value)
             elif option.kind == "comment":
-                options.comment = str(option.value)[:MAX_COMMENT]
+                texts["comment"] = str(option.value)[:MAX_COMMENT]
             elif option.kind.startswith("generated") and isinstance(option.value, Expression):
-                options.generated = "stored" if option.kind == "generated stored" else "virtual"
-                options.generated_expr = stored_text(option.value.node)
-        options.flags = flags
-        return options
+                texts["generated"] = "stored" if option.kind == "generated stored" else "virtual"
+                texts["generated_expr"] = stored_text(option.value.node)
+        return replace(column, flags=flags, **texts), default, tuple(constraints)
 
     def _key(self, kind: str, clustered: bool | None) -> Constraint:
         part = KeyPart(column=self._definition.name)
