@@ -348,17 +348,13 @@ class PartitionKey:
     algorithm: int | None = None
     count: int = 0
     interval: Interval | None = None
-    unit: str = ""
-    limit: int = 0
 
     def restore(self, style: Style = WIRE) -> str:
         text = style.word(("LINEAR " if self.linear else "") + self.method)
         if self.algorithm is not None:
             text += style.word(" ALGORITHM") + f" = {self.algorithm}"
         if self.method == "system_time":
-            if self.expression is not None:
-                text += style.word(" INTERVAL ") + self.expression.restore(style) + " " + style.word(self.unit)
-            return text + (style.word(" LIMIT ") + str(self.limit) if self.limit else "")
+            return text
         if self.expression is not None:
             text += f" ({self.expression.restore(style)})"
         else:

@@ -182,7 +182,7 @@ class TableGrammar(ColumnGrammar):
 
     def _partition_key(self) -> nodes.PartitionKey:
         if self._accept("SYSTEM_TIME"):
-            return self._system_time()
+            return nodes.PartitionKey("system_time")
         method: nodes.PartitionMethod = "range" if self._accept("RANGE") else "list" if self._accept("LIST") else ""
         if not method:
             return self._sub_partition_key()
@@ -211,13 +211,6 @@ class TableGrammar(ColumnGrammar):
             self._advance(2)
             return nodes.PartitionKey("key", linear=linear, algorithm=algorithm)
         return nodes.PartitionKey("key", self._columns(), None, linear, algorithm)
-
-    def _system_time(self) -> nodes.PartitionKey:
-        if self._accept("INTERVAL"):
-            return nodes.PartitionKey("system_time", (), self._with_text(), unit=self._time_unit())
-        if self._accept("LIMIT"):
-            return nodes.PartitionKey("system_time", limit=self._integer())
-        return nodes.PartitionKey("system_time")
 
     def _less_than(self) -> nodes.Node:
         self._expect("PARTITION", "LESS", "THAN")
