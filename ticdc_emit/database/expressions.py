@@ -7,10 +7,9 @@ source: pingcap/tidb ``pkg/planner/core/expression_rewriter.go``, ``pkg/expressi
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -20,7 +19,6 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.errors import DdlError, StatementError, UnsupportedStatementError
-from ticdc_emit.schema.defaults import parse_moment
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.call_tree import Call, CallTree, Cast, Collated, Reference, call_tree
@@ -36,8 +34,6 @@ REMEDY = "Write it as statements of one table with the values themselves"
 _MOMENTS = frozenset({"NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE"})
 _TODAY, _CLOCK = frozenset({"CURDATE", "CURRENT_DATE"}), frozenset({"CURTIME", "CURRENT_TIME"})
 _DATABASE = frozenset({"DATABASE", "SCHEMA"})
-_OF_ZONE = {"UNIX_TIMESTAMP": "string", "FROM_UNIXTIME": "integer"}
-_FIRST_UNIX_YEAR, _LAST_UNIX_TIME = 1970, 32_536_771_199
 _CHOICES = frozenset({"if", "ifnull", "nullif", "coalesce", "case", "case_of", "and", "or", "xor", "interval"})
 _DIVISIONS = frozenset({"/", "div", "mod"})
 
@@ -126,8 +122,6 @@ class Scope:
                 raise unsupported(f"the value of @@{name}", "Write the value itself")
             case nodes.Call():
                 return self._call(node)
-            case nodes.Binary(nodes.Row() as row, rest):
-                return self._bound(_compared_rows(row, rest))
             case nodes.In(nodes.Row() as row, members, negated):
                 if not isinstance(members, tuple) or not all(isinstance(each, nodes.Row) for each in members):
                     raise unsupported("a subquery")
@@ -155,41 +149,17 @@ class Scope:
             return nodes.Constant("string", self._values.database)
         if name == "UNIX_TIMESTAMP" and not arguments:
             return nodes.Constant("integer", str(int(self._values.now.timestamp())))
-        if name in _OF_ZONE and len(arguments) == 1:
-            return self._zoned(name, self._bound(arguments[0]))
         if name == "LAST_INSERT_ID" and not arguments:
             return nodes.Constant("integer", str(self._values.last_insert_id))
         return with_children(node, self._bound)
 
-    def _zoned(self, name: str, argument: Any) -> Any:
-        zone = self._values.now.tzinfo or dt.timezone.utc
-        literal = argument.value if isinstance(argument, nodes.TemporalLiteral) else argument
-        if isinstance(literal, nodes.Constant) and literal.kind == _OF_ZONE[name]:
-            text = str(literal.value)
-            if name == "FROM_UNIXTIME" and int(text) <= _LAST_UNIX_TIME:
-                moment = dt.datetime.fromtimestamp(int(text), zone)
-                return nodes.TemporalLiteral("TIMESTAMP", nodes.Constant("string", f"{moment:%Y-%m-%d %H:%M:%S}"))
-            with suppress(ValueError):
-                utc = parse_moment(text, 6).in_zone(zone)
-                if utc.year >= _FIRST_UNIX_YEAR and not utc.micro and "." not in text:
-                    seconds = calendar.timegm((utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second))
-                    return nodes.Constant("integer", str(seconds))
-        raise unsupported(f"{name}() of this value", "Write the value itself")
 
-
-def _compared_rows(first: nodes.Row, rest: Iterable[tuple[str, Node]]) -> Node:
-    compared = tuple(rest)
-    if len(compared) != 1 or compared[0][0] not in ("=", "<=>") or not isinstance(compared[0][1], nodes.Row):
-        raise unsupported("a comparison of rows other than with =")
-    return _equal_rows(first, compared[0][1], compared[0][0])
-
-
-def _equal_rows(left: nodes.Row, right: Node, operator: str = "=") -> Node:
+def _equal_rows(left: nodes.Row, right: Node) -> Node:
     assert isinstance(right, nodes.Row)
     if len(left.members) != len(right.members):
         raise StatementError("Operand should contain as many columns as the other", remedy=REMEDY, number=1241)
     pairs = zip(left.members, right.members, strict=True)
-    return nodes.Parenthesised(_chain("AND", [nodes.Binary(one, ((operator, other),)) for one, other in pairs]))
+    return nodes.Parenthesised(_chain("AND", [nodes.Binary(one, (("=", other),)) for one, other in pairs]))
 
 
 def _chain(operator: str, parts: list[Node]) -> Node:

@@ -604,10 +604,6 @@ def in_zone(zone: str, script: str, schema: str = MOMENTS) -> Session:
         ("default", "'2024-03-01 10:00:00'", "2024-03-01 10:00:00", "2024-03-01 10:00:00"),
         ("'UTC'", "now()", "2024-01-01 08:00:01", "2024-01-01 00:00:01"),
         ("'UTC'", "current_timestamp(6)", "2024-01-01 08:00:01", "2024-01-01 00:00:01"),
-        ("'UTC'", "from_unixtime(1709287200)", "2024-03-01 18:00:00", "2024-03-01 10:00:00"),
-        ("'+02:00'", "from_unixtime(unix_timestamp())", "2024-01-01 08:00:01", "2024-01-01 02:00:01"),
-        ("'+02:00'", "from_unixtime(unix_timestamp('2024-03-01'))", "2024-03-01 06:00:00", "2024-03-01 00:00:00"),
-        ("'+02:00'", "from_unixtime(unix_timestamp(now()))", "2024-01-01 08:00:01", "2024-01-01 02:00:01"),
     ],
 )
 def test_values_of_timestamps_are_in_the_time_zone_of_the_session(
