@@ -413,8 +413,7 @@ class Session:
 
     def _ddl(self, text: str, now: int, facts: Mapping[str, int]) -> StatementResult:
         schema = self._values.database
-        is_of_session = self.database.catalog.is_of_session(text, schema, self._sql_mode)
-        committed: tuple[Transaction | AppliedDdl, ...] = () if is_of_session else self._commit(now, {})
+        committed: tuple[Transaction | AppliedDdl, ...] = self._commit(now, {})
         if committed:
             now = facts.get("commit_ts", 0) + 1 if "commit_ts" in facts else self._clock()
         if self._rendering.session_zone != self._rendering.zone:

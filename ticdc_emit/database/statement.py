@@ -62,17 +62,18 @@ class RunningStatement:
         """Return a table that the statement names; a :class:`StatementError` if it does not exist."""
         schema = name.schema or self.values.database
         try:
-            catalog = self.database.catalog
-            state = catalog.temporary(schema, name.name) or catalog.state(schema, name.name)
+            state = self.database.catalog.state(schema, name.name)
         except UnknownTableError as fault:
             raise StatementError(
                 f"Table '{schema}.{name.name}' doesn't exist", remedy=fault.remedy, number=UNKNOWN_TABLE
             ) from None
         if state.info.is_view:
             raise unsupported(f"a change of the view {state.info.full_name}")
+        if state.temporary:
+            raise unsupported(
+                f"a change of the temporary table {state.info.full_name}", "Leave it out: it is never sent"
+            )
         with expression_errors():
-            if state.temporary:
-                return StoredTable(state, *self.database.temporary(state, self.transaction.temporary))
             keys = self.database.key_index(state.info)
         return StoredTable(state, self.database.rows(state.info), keys)
 
@@ -147,8 +148,6 @@ class RunningStatement:
         return True
 
     def _follow(self, table: StoredTable, row: Row, after: Row | None) -> None:
-        if table.state.temporary:
-            return
         for state, key, children in self._foreign_keys.referring(table.info, row, after):
             word, action = ("DELETE", key.on_delete) if after is None else ("UPDATE", key.on_update)
             if action in RESTRICTS:

@@ -37,9 +37,6 @@ Rows: TypeAlias = "dict[tuple[Any, ...], Row]"
 Tables: TypeAlias = "dict[tuple[str, str], Rows]"
 """Rows by (schema, table), including tables without rows."""
 
-TemporaryRows: TypeAlias = "dict[int, tuple[Rows, KeyIndex]]"
-"""Rows of temporary tables by the table's id."""
-
 _Change: TypeAlias = Mapping[str, Any]
 _LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange partition"})
 _FIRST_INSERT = "Insert the row first, or give begins_empty=False if it was there before the history"
@@ -68,7 +65,6 @@ class Database:
         self._database = current_database(None, catalog)
         self._numbers: dict[int, int] = {}
         self._key_indexes: dict[tuple[str, str], KeyIndex] = {}
-        self._temporary: TemporaryRows = {}
 
     def take(self, changes: Iterable[_Change]) -> None:
         """Take the changes of any number of transactions and tables, in commit order, up to the first error."""
@@ -88,7 +84,7 @@ class Database:
         info = state.info
         if info.id not in self._numbers:
             name = next((each.name for each in info.row_columns if each.flags & ColumnFlag.AUTO_INCREMENT), None)
-            rows = self.tables[info.schema, info.name].values() if name is not None and not state.temporary else ()
+            rows = self.tables[info.schema, info.name].values() if name is not None else ()
             self._numbers[info.id] = max((int(row[name or ""] or 0) for row in rows), default=0)
         self._numbers[info.id] = max(self._numbers[info.id], state.auto_increment - 1)
         return self._numbers[info.id]
@@ -96,14 +92,6 @@ class Database:
     def reach_number(self, info: TableInfo, number: int) -> None:
         """Let AUTO_INCREMENT give only numbers above this one."""
         self._numbers[info.id] = max(self._numbers[info.id], number)
-
-    def temporary(self, state: TableState, of_transaction: TemporaryRows) -> tuple[Rows, KeyIndex]:
-        """Return the rows and keys of a temporary table; a global one begins empty in each transaction."""
-        held = of_transaction if state.temporary.startswith("GLOBAL") else self._temporary
-        if state.info.id not in held:
-            held[state.info.id] = {}, KeyIndex(state.info, self.rendering)
-            self._numbers.pop(state.info.id, None)
-        return held[state.info.id]
 
     def key_index(self, info: TableInfo) -> KeyIndex:
         """Return the rows of a table by their unique keys. Raises ``NotExactError`` and ``EvaluationError``."""
@@ -179,8 +167,6 @@ class Database:
         if not isinstance(node, TruncateTable):
             return
         own = (node.table.schema or schema or self._database).lower(), node.table.name.lower()
-        if self.catalog.temporary(*own) is not None:
-            return
         for state in self.catalog.states():
             named = {(each.lower(), name.lower()) for each, name in (key.parent for key in state.foreign_keys)}
             if own in named and (state.info.schema.lower(), state.info.name.lower()) != own:

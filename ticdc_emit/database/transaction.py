@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ticdc_emit.changes.model import Op
 from ticdc_emit.database.row_values import KeyIndex, key_part
-from ticdc_emit.database.tables import Rows, TemporaryRows, handle_of, row_place
+from ticdc_emit.database.tables import Rows, handle_of, row_place
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.row_versions import Row
@@ -75,8 +75,6 @@ class OpenTransaction:
 
     def __init__(self, start_ts: int) -> None:
         self.start_ts = start_ts
-        self.temporary: TemporaryRows = {}
-        """Those of global temporary tables, which are empty at the end."""
         self.written = 0
         """Characters of the rows that statements wrote, also those that failed later."""
         self._steps: list[_Step] = []
@@ -99,8 +97,6 @@ class OpenTransaction:
         """Return what the transaction changes; ``commit_ts`` is a TSO."""
         by_table: dict[tuple[str, str], list[_Step]] = {}
         for step in self._steps:
-            if step.table.state.temporary:
-                continue  # not in TiKV
             by_table.setdefault((step.table.info.schema, step.table.info.name), []).append(step)
         changes = [change for steps in by_table.values() for change in self._changes(steps, commit_ts)]
         return Transaction(self.start_ts, commit_ts, tuple(changes))

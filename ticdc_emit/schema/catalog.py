@@ -19,7 +19,7 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.store import AssignedIds, IdSource, SchemaStore, TableState
 from ticdc_emit.sql.charsets import resolve
 from ticdc_emit.sql.lexer import reading_mode, sql_mode_of
-from ticdc_emit.sql.nodes.statements import CreateTable, CreateTableLike, CreateTables, DropTables
+from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables
 from ticdc_emit.sql.script import parse_ddl, place_in, script_statements
 from ticdc_emit.sql.words import quoted
 
@@ -118,20 +118,6 @@ class Catalog:
     def state(self, schema: str, name: str) -> TableState:
         """Return :meth:`table` with what its rows must fit: foreign keys, AUTO_INCREMENT, partitions."""
         return self._store.table(schema, name)
-
-    def temporary(self, schema: str, name: str) -> TableState | None:
-        """Return the local temporary table with this name, which hides any other table of its session."""
-        return self._executor.temporary(schema, name)
-
-    def is_of_session(self, query: str, schema: str, sql_mode: str) -> bool:
-        """Return whether a statement makes or drops only local temporary tables: it commits no transaction."""
-        try:
-            node = parse_ddl(query, sql_mode)
-        except (SchemaError, RecursionError):
-            return False  # apply() refuses it
-        if isinstance(node, DropTables) and not node.view:
-            return all(self.temporary(each.schema or schema, each.name) is not None for each in node.tables)
-        return isinstance(node, CreateTable | CreateTableLike) and node.temporary == "TEMPORARY"
 
     def states(self) -> tuple[TableState, ...]:
         """Return :meth:`state` of all tables and views."""

@@ -177,7 +177,7 @@ def canonical_text(statement: Node) -> str | UnprintableDdlError:
 
 
 _S = TypeVar("_S", statements.CreateTable, statements.AlterTable)
-_LOCAL = "TEMPORARY"
+_LOCAL = "TEMPORARY"  # a table of one session, for which TiDB makes no job
 
 
 class TableJobs(JobRecorder):
@@ -187,7 +187,6 @@ class TableJobs(JobRecorder):
         super().__init__(store, ids)
         self.zone = zone
         self._renamed_schema = renamed_schema
-        self._temporary: dict[tuple[str, str], TableState] = {}  # local ones, for which TiDB makes no job
 
     def create_table(self, statement: statements.CreateTable) -> None:
         database, name = self._resolve(statement.table)
@@ -197,10 +196,8 @@ class TableJobs(JobRecorder):
                 remedy="Declare the columns, and send the rows as inserts",
                 position=statement.offset,
             )
-        if statement.temporary == _LOCAL:
-            state = build_table(statement, database.name, database.default, self.zone)
-            self._add_temporary(state, if_not_exists=statement.if_not_exists)
-        elif self._is_free(database, name, if_not_exists=statement.if_not_exists):
+        _refuse_local(statement)
+        if self._is_free(database, name, if_not_exists=statement.if_not_exists):
             if has_interval(statement):
                 whole = replace(statement, partitioning=None)
                 bare = build_table(whole, database.name, database.default, self.zone)
@@ -230,9 +227,8 @@ class TableJobs(JobRecorder):
     def create_like(self, statement: statements.CreateTableLike) -> None:
         database, name = self._resolve(statement.table)
         source = self._base_table(statement.like)
-        if statement.temporary == _LOCAL:
-            self._add_temporary(clone_table(source, database.name, name, _LOCAL), if_not_exists=statement.if_not_exists)
-        elif self._is_free(database, name, if_not_exists=statement.if_not_exists):
+        _refuse_local(statement)
+        if self._is_free(database, name, if_not_exists=statement.if_not_exists):
             self._finish("create table", None, clone_table(source, database.name, name, statement.temporary))
 
     def create_view(self, statement: statements.CreateView) -> None:
@@ -255,14 +251,13 @@ class TableJobs(JobRecorder):
 
     def drop_tables(self, statement: statements.DropTables) -> None:
         states: list[TableState] = []
+        if statement.temporary == _LOCAL:
+            return
         for name in statement.tables:
-            if not statement.view and self.temporary(name.schema or self._schema, name.name) is not None:
-                del self._temporary[(name.schema or self._schema).lower(), name.name.lower()]
-                continue
             state = self._store.find(name.schema or self._schema, name.name)
             if state is not None and state.info.is_view == statement.view and state not in states:
                 states.append(state)
-            elif not statement.if_exists and statement.temporary != _LOCAL:
+            elif not statement.if_exists:
                 self._table(name)  # raises UnknownTableError if there is none
                 raise DdlError(
                     f"{name.name!r} is not a {'view' if statement.view else 'table'}",
@@ -270,8 +265,6 @@ class TableJobs(JobRecorder):
                     table=name.name,
                 )
         kind = "view" if statement.view else "table"
-        if statement.temporary == _LOCAL:
-            return
         for state in states:
             info = state.info
             query = f"DROP {kind.upper()} {quoted(*self._true_name(info))}" if len(statement.tables) > 1 else None
@@ -280,28 +273,7 @@ class TableJobs(JobRecorder):
             if not statement.view:
                 self._store.keep_dropped(self._ids.last_id, state)
 
-    def temporary(self, schema: str, name: str) -> TableState | None:
-        return self._temporary.get((schema.lower(), name.lower()))
-
-    def _add_temporary(self, state: TableState, *, if_not_exists: bool = False) -> None:
-        key = state.info.schema.lower(), state.info.name.lower()
-        if key not in self._temporary:
-            self._temporary[key] = replace(state, info=replace(state.info, id=self._ids.next_id()))
-        elif not if_not_exists:
-            raise DdlError(f"table {state.info.full_name} exists", remedy="Drop it first, or write IF NOT EXISTS")
-
-    def _table(self, name: TableName) -> TableState:
-        if self.temporary(name.schema or self._schema, name.name) is not None:
-            message = f"{name.name!r} is a local temporary table, which TiDB does not change"
-            raise DdlError(message, remedy="Drop it, and create it again as it should be", table=name.name)
-        return super()._table(name)
-
     def truncate(self, statement: statements.TruncateTable) -> None:
-        temporary = self.temporary(statement.table.schema or self._schema, statement.table.name)
-        if temporary is not None:
-            del self._temporary[temporary.info.schema.lower(), temporary.info.name.lower()]
-            self._add_temporary(temporary)
-            return
         state = self._base_table(statement.table)
         info = replace(state.info, id=0, partitions=tuple(Partition(0, p.name) for p in state.info.partitions))
         self._finish("truncate table", state.info, replace(state, info=info))
@@ -387,6 +359,11 @@ class TableJobs(JobRecorder):
         after = replace(other.info, id=partition.id, version=done.info.version)
         self._store.stage(replace(other, info=after))
         self._events[-1] = replace(self._events[-1], others=(after,))
+
+
+def _refuse_local(statement: statements.CreateTable | statements.CreateTableLike) -> None:
+    if statement.temporary == _LOCAL:
+        raise DdlError("local temporary tables are not understood", remedy="Leave the table and its rows out")
 
 
 def _shape(info: TableInfo) -> list[tuple[str, int, int, int, str]]:

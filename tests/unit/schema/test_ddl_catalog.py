@@ -163,7 +163,7 @@ def test_statements_without_effect_give_no_event() -> None:
         "drop view if exists nope",
         "drop database if exists nope",
         "use test",
-        "create temporary table tmp (x int)",
+        "drop temporary table tmp",
         "alter database test charset utf8mb4",
     ):
         assert catalog.apply(statement) == ()
