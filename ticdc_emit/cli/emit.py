@@ -94,7 +94,8 @@ def run(options: Emit) -> int:
         )
         from ticdc_emit.spark import TicdcSink
 
-        sink = TicdcSink(changefeed, catalog, table=info.full_name, registry=registry, **options.bad_row_options)
+        given: Any = {"message_digests": options.as_json, **options.bad_row_options}
+        sink = TicdcSink(changefeed, catalog, table=info.full_name, registry=registry, **given)
         doing = f"emitting {options.input} as changes of {info.full_name} to {mask_uri(options.sink_uri)}"
         size = math.inf if files is None else files.size
         rows = None

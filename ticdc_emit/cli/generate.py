@@ -78,19 +78,20 @@ def run(options: Generate) -> int:
             with step(doing, quiet=as_json):
                 live = LiveTraffic(text, started(settings, options))
                 on_begin = None if as_json else say_begun
-                report = send_live(live, live.changefeed(feed, sink=sink), stop=stop, on_begin=on_begin)
+                sender = live.changefeed(feed, sink=sink, message_digests=as_json)
+                report = send_live(live, sender, stop=stop, on_begin=on_begin)
             # 0 also at a signal, if everything was sent
             code = 0 if rows is not None and report.rows >= rows else stop.exit_code()
         elif runs_here(rows, MOST_ROWS_HERE, options):
             here = traffic_here(text, started(settings, options))
             with step(doing, quiet=as_json):
-                report = _emitter(here, settings, feed, sink).write(here.changes)
+                report = _emitter(here, settings, options, feed, sink).write(here.changes)
         else:
             short = rows is not None and rows <= SHORT_ROWS
             session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
             with step(doing, quiet=as_json):
                 traffic = traffic_on_spark(session, text, started(settings, options))
-                report = _emitter(traffic, settings, feed, sink).write(traffic.changes)
+                report = _emitter(traffic, settings, options, feed, sink).write(traffic.changes)
         write_sent(options, feed, report, source_of)
         read = Tail(feed).lines
         story = [] if kafka is None else pick_story(kafka.read(feed.kafka.topic, newest=_READ_BACK), read)
@@ -117,7 +118,7 @@ def started(settings: Settings, options: Generate) -> Settings:
 
 
 def _emitter(
-    traffic: ArrowTraffic | Traffic, settings: Settings, feed: ChangefeedConfig, sink: Sink | None
+    traffic: ArrowTraffic | Traffic, settings: Settings, options: Generate, feed: ChangefeedConfig, sink: Sink | None
 ) -> TicdcSink:
     rows, rate, ddl_rate = settings.rows or 0, settings.changes_per_second, settings.model.load.ddl_rate
     if ddl_rate and not traffic.ddl:
@@ -127,4 +128,4 @@ def _emitter(
         )
     # other protocols have no watermarks between the rows
     interval = sparse_interval(feed, rows, rows / rate) if feed.codec.protocol.spec.default_ticks else None
-    return traffic.sink(feed, sink=sink, watermark_interval=interval)
+    return traffic.sink(feed, sink=sink, watermark_interval=interval, message_digests=options.as_json)

@@ -148,6 +148,7 @@ def run(options: Replay) -> int:
             watermark_interval=options.watermark_interval,
             stop=stop,
             on_slice=() if options.as_json else lambda done: say(str(done)),
+            message_digests=options.as_json,
             **options.bad_row_options,
         )
     if report.finished and not report.first_slice:
@@ -207,7 +208,8 @@ def _send_here(
     if not options.as_json:
         say(f"replaying {', '.join(tables)} to {mask_uri(options.sink_uri)}")
     interval: Any = options.watermark_interval
-    sink = TicdcSink(changefeed, catalog, watermark_interval=interval, **options.bad_row_options)
+    given: Any = {"message_digests": options.as_json, **options.bad_row_options}
+    sink = TicdcSink(changefeed, catalog, watermark_interval=interval, **given)
     ready = time.monotonic()
     batch = sink.write(tables)
     seconds = time.monotonic() - ready

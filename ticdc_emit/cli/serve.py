@@ -133,7 +133,8 @@ def run(kafka: ServedKafka, options: Serve) -> int:
 
         live.resume(now())  # it was planned before Kafka started
         feed = feed_at(here, registry.url)
-        total = send_live(live, live.changefeed(feed, sink=_sink(feed, server)), stop=stop, on_begin=begin)
+        changefeed = live.changefeed(feed, sink=_sink(feed, server), message_digests=as_json)
+        total = send_live(live, changefeed, stop=stop, on_begin=begin)
         evicted = kafka.evicted()
         print_report(total, as_json=as_json, event="ended", evicted=evicted)
         for topic, count in evicted.items():

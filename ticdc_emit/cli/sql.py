@@ -50,7 +50,7 @@ def run(options: Sql) -> int:
         if here:
             stack.callback(clear, feed.sink_uri.path)
         amount = f"{counted(len(history.rows), 'row change')} and {counted(len(history.ddl), 'statement')} of DDL"
-        run_options = RunOptions(watermark_interval=options.watermark_interval)
+        run_options = RunOptions(watermark_interval=options.watermark_interval, message_digests=options.as_json)
         changefeed = Changefeed(feed, sink_for(feed), history.catalog(), ddl=history.ddl, options=run_options)
         with step(f"sending {amount} to {mask_uri(str(feed.sink_uri))}", quiet=options.as_json or here):
             report = changefeed.run(ArrowBatch(rows_to_arrow(history.rows)), 0, final=True)

@@ -1,4 +1,4 @@
-"""Whether messages are those that their senders report: of each table as many, with the same digest.
+"""Whether messages are those that their senders report: of each table as many, with the same digest if it has one.
 
 In: reports as JSON (``RunReport.save``, a command's ``--json``) and row messages; out: findings. Digests are of bytes
 (``ticdc_emit.delivery.message_digest``), so each protocol is compared in its own form. What comes again is left out:
@@ -44,10 +44,10 @@ class _Rows:
     all: int = 0
     alike: bool = False
 
-    def fits(self, count: int, digest: int) -> bool:
+    def fits(self, count: int, digest: int | None) -> bool:
         new = self.ops.total()
         forms = ((new, self.first), (new, self.last), (new + self.copies, self.all))
-        return any(rows == count and (whole - digest) % MODULUS == 0 for rows, whole in forms)
+        return any(rows == count and (digest is None or (whole - digest) % MODULUS == 0) for rows, whole in forms)
 
 
 class ExpectedChanges:
@@ -70,7 +70,7 @@ class ExpectedChanges:
         self._pairs = protocol is Protocol.CSV and config.codec.csv.output_old_value
         self._old = b"", 0, False
         self._ops: dict[str, Counter[str]] = {}
-        self._digests: Counter[str] = Counter()
+        self._digests: dict[str, int | None] = {}
         self._discarded: set[str] = set()
         self._rows: dict[str, _Rows] = {}
         self._digest_of: dict[int, int] = {}
@@ -82,7 +82,8 @@ class ExpectedChanges:
                 own = self._shown(table)
                 ops = {op: count for op, count in counts.items() if op != "digest"}
                 self._ops.setdefault(own, Counter()).update(ops)
-                self._digests[own] += int(counts["digest"], 16)
+                before, text = self._digests.get(own, 0), counts.get("digest")
+                self._digests[own] = None if before is None or text is None else before + int(text, 16)
             self._discarded |= {self._shown(table) for table in report["discarded"]}
             newest = max(newest, 1 + (report.get("batch_id", report.get("last_batch_id")) or 0))
             batches += report.get("batches", 1)
@@ -130,12 +131,14 @@ class ExpectedChanges:
 
     def findings(self) -> Iterator[Finding]:
         """Yield how tables differ from the reports. No message follows."""
-        proved: list[int] = []
+        digested: list[int] = []
+        only_counted: list[int] = []
         for table in sorted({*self._ops, *self._rows}):
             wanted, rows = self._ops.get(table, Counter[str]()), self._rows.get(table, _Rows())
             count, new = wanted.total(), rows.ops.total()
-            if rows.fits(count, self._digests[table]):
-                proved.append(count)
+            digest = self._digests.get(table, 0)
+            if rows.fits(count, digest):
+                (only_counted if digest is None else digested).append(count)
             elif why := self._unknown(table, rows, count, new):
                 self.limits.append(f"whether {table} has all changes of {self._name}: {why}")
             else:
@@ -150,9 +153,14 @@ class ExpectedChanges:
                     text = f"{counted(new - count, 'change')} more than were sent"
                 text += f": sent were {sent}, here are {here}"
                 yield Finding(EXPECTED, text, rows.topic, 0, None, table, stored_at=self._name)
-        if proved:
-            self.proved.append(
-                f"{counted(sum(proved), 'change')} of {counted(len(proved), 'table')} are those of {self._name}"
+        for proved, how in ((digested, "those of"), (only_counted, "as many as in")):
+            if proved:
+                changes, tables = counted(sum(proved), "change"), counted(len(proved), "table")
+                self.proved.append(f"{changes} of {tables} are {how} {self._name}")
+        if only_counted:
+            self.limits.append(
+                f"whether the messages of {counted(len(only_counted), 'table')} are those of {self._name}, which has no"
+                " digest of them: run the sender with --json, in Python with message_digests=True"
             )
 
     def _unknown(self, table: str, rows: _Rows, count: int, new: int) -> str:

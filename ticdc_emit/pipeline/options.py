@@ -68,6 +68,7 @@ class RunOptions:
         default=None, metadata=_as(URI, "Folder for skipped rows, written as JSON lines.")
     )
     heartbeat: float | None = None  # a write of the data source ends with its rows
+    message_digests: bool = False  # nor has it a report
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> RunOptions:

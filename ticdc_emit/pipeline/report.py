@@ -39,11 +39,11 @@ class _Work:
     bad rows of each ``schema.name`` (an update counts as one). ``filtered``: rows left out by each rule of ``[filter]``
     (``rules``, ``event-filters[0].ignore-event`` ...); ``filtered_ddl``: DDL events, each once its commit_ts was
     reached. ``discarded``: rows of each ``schema.name`` that a storage sink has discarded (docs/storage.md); they are
-    not among ``rows``. ``changes``: rows by operation and table, and the sums of their messages' digests
-    (``ticdc_emit.delivery.message_digest``). ``delivery``: what was acknowledged. ``ddl_events``: however many messages
-    announce each. ``claims``: messages in the claim-check storage. ``seconds``: spent on batches. ``watermark``: the
-    last one sent, ``max_commit_ts``: the greatest of rows and DDL, both TSO or ``None``. ``finished_ms``: the wall
-    clock. ``live``: whether messages carry the wall clock.
+    not among ``rows``. ``changes``: rows by operation and table, and with ``message_digests`` the sums of their
+    messages' digests (``ticdc_emit.delivery.message_digest``). ``delivery``: what was acknowledged. ``ddl_events``:
+    however many messages announce each. ``claims``: messages in the claim-check storage. ``seconds``: spent on batches.
+    ``watermark``: the last one sent, ``max_commit_ts``: the greatest of rows and DDL, both TSO or ``None``.
+    ``finished_ms``: the wall clock. ``live``: whether messages carry the wall clock.
     """
 
     rows: int = 0
@@ -135,7 +135,7 @@ class _Work:
         return {**values, **self.delivery.to_dict(), "changes": changes}
 
     def save(self, path: str | Path) -> None:
-        """Write :meth:`to_json` to a file, for ``verify --expect``."""
+        """Write :meth:`to_json` to a file, for ``verify --expect``; it compares bytes with ``message_digests`` only."""
         Path(path).write_text(self.to_json(), encoding="utf-8")
 
     def to_json(self) -> str:

@@ -266,6 +266,7 @@ class Changefeed:
             bad_rows=how.bad_rows,
             tells_skipped=how.bad_rows_path is not None,
             tick_ms=None if rules is None else rules.bootstrap_rules.tick_ms,
+            digests=how.message_digests,
         )
 
     def _end_batch(

@@ -46,6 +46,7 @@ class _RunOptions(LoadOptions, total=False):
     state_uri: str | None
     verbatim_json: bool
     heartbeat: float | None
+    message_digests: bool
     librdkafka: Mapping[str, Any] | None
     registry: SchemaRegistry | None
     on_report: ReportCallback | Iterable[ReportCallback]
@@ -86,10 +87,11 @@ class TicdcSink:
     where per-batch state is kept (any fsspec URI), for one writer at a time; without it, as long as the object.
     ``heartbeat``: seconds between watermarks while no batch runs and the stream has no more to read,
     ``allowed_lateness`` before the clock, which must be ``wall``; until :meth:`finish`, :meth:`close` or the end of the
-    ``with`` block. ``librdkafka``: further client settings. ``sink``: receives the messages instead of the sink URI's
-    target. ``registry``: registers Avro schemas, on the driver, instead of the configured one. ``on_report``: one or
-    several functions, called with the :class:`RunReport` of each batch; an exception is logged. ``release`` to
-    ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
+    ``with`` block. ``message_digests``: whether reports have digests of the messages, for ``verify --expect``; encoding
+    then takes up to a quarter longer. ``librdkafka``: further client settings. ``sink``: receives the messages instead
+    of the sink URI's target. ``registry``: registers Avro schemas, on the driver, instead of the configured one.
+    ``on_report``: one or several functions, called with the :class:`RunReport` of each batch; an exception is logged.
+    ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
     ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 

@@ -113,9 +113,8 @@ def test_a_rate_that_makes_no_schema_change_is_told(
     ddl: tuple[tuple[int, str], ...], lines: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     traffic: Any = SimpleNamespace(ddl=ddl, sink=lambda feed, **_: "emitter")
-    settings, _ = wanted()
     feed = load_changefeed("memory://x/?protocol=canal-json")
-    assert generate._emitter(traffic, settings, feed, None) == "emitter"  # type: ignore[comparison-overlap]
+    assert generate._emitter(traffic, *wanted(), feed, None) == "emitter"  # type: ignore[comparison-overlap]
     shown = capsys.readouterr().err
     assert shown.count("\n") == lines
     assert not lines or "ddl_rate = 0.01 is less than one in the 20 s of commit time" in shown

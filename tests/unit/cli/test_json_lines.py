@@ -48,7 +48,9 @@ def test_each_object_is_on_one_line(command: str, tmp_path: Path, monkeypatch: p
     lines = cli(command, *given, "--json").out.splitlines()
     assert all(isinstance(json.loads(line), dict) for line in lines)
     assert len(lines) == 1 or command == "tail"
-    assert lines
+    changes = json.loads(lines[-1]).get("changes", {})  # of a sender, for verify --expect
+    assert all(len(each["digest"]) == 16 for each in changes.values())
+    assert bool(changes) is (command in ("demo", "emit", "generate"))
 
 
 def test_a_list_is_one_line_too(cli: Cli) -> None:

@@ -111,13 +111,16 @@ def test_one_snapshot() -> None:
     assert shown(changes_here(held, "snapshot", NAMES, [], ts(3), "tso")) == [(ts(3), "c", 1, None, "a")]
 
 
-def test_the_command_starts_no_spark_for_a_small_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_starts_no_spark_for_a_small_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("ticdc_emit.cli.replay.spark_for", None)
     (tmp_path / "t.sql").write_text("create table a.t (id int primary key, v varchar(9))")
     (tmp_path / "log.csv").write_text("op,id,v,at\nI,1,a,2026-01-01\nU,1,b,2026-01-02\nD,1,,2026-01-03\n")
     options = ["--schema", f"{tmp_path}/t.sql", "--table", f"a.t={tmp_path}/log.csv", "--time-column", "at"]
     sink = ["--sink-uri", f"jsonl://{tmp_path}/out?protocol=canal-json&partition-num=1"]
     assert exit_code("replay", *options, *sink, "--mode", "operations", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["changes"]["a.t"].keys() == {"insert", "update", "delete", "digest"}
     sent = [json.loads(message.value or b"") for message in read_files(tmp_path / "out")]
     assert [(each["type"], each["data"][0]["v"]) for each in sent] == [
         ("INSERT", "a"),

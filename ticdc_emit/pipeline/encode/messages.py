@@ -41,10 +41,12 @@ from ticdc_emit.routing.partitions import partitions_of, table_hash
 _ARROW_LIMIT = (1 << 31) - 1
 
 
-def encode_batches(batches: Iterable[RowBatch], plan: Plan, *, sums: bool = False) -> Iterator[EncodedRows]:
+def encode_batches(
+    batches: Iterable[RowBatch], plan: Plan, *, counts: bool = False, digests: bool = False
+) -> Iterator[EncodedRows]:
     """Yield the messages of each batch. What is wrong with one is raised in its turn, after those before it.
 
-    ``sums``: whether changes are counted and digested, for the report (:attr:`EncodedRows.changes`).
+    ``counts``: whether changes are counted for the report (:attr:`EncodedRows.changes`); ``digests``: and digested.
     Errors name the table of a row only where a batch is of one.
     """
     read: list[tuple[RowBatch, list[Changes]]] = []
@@ -76,7 +78,7 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan, *, sums: bool = Fals
                 for changes, each in zip(groups, encoded, strict=True)
             ]
         whole = _in_order(groups, encoded, rows.length)
-        own = _sums(groups, whole, with_keys=not plan.router.by_table) if sums and groups else {}
+        own = _sums(groups, whole, digests=digests, with_keys=not plan.router.by_table) if counts and groups else {}
         yield EncodedRows(topics, codes, rows.order_keys, whole, own)
     if fault is not None:
         raise fault
@@ -112,7 +114,7 @@ def _in_order(groups: Sequence[Changes], encoded: Sequence[Encoded], rows: int) 
     return Encoded(values if in_order else values.take(index), keys, claims, ends)
 
 
-def _sums(groups: Sequence[Changes], encoded: Encoded, *, with_keys: bool) -> Mapping[str, int]:
+def _sums(groups: Sequence[Changes], encoded: Encoded, *, digests: bool, with_keys: bool) -> Mapping[str, int]:
     names: dict[tuple[str, str], int] = {}
     codes = np.empty(len(encoded), np.int64)
     for changes in groups:
@@ -125,11 +127,12 @@ def _sums(groups: Sequence[Changes], encoded: Encoded, *, with_keys: bool) -> Ma
             for each in encoders
         ]
         codes[slice(None) if changes.rows is None else changes.rows] = np.array(own)[places]
-    digests = np.zeros(len(names), np.uint64)
-    np.add.at(digests, codes, message_digests(encoded.keys if with_keys else None, encoded.values, encoded.ends))
-    sums = Counter[str]()
-    for (op, table), count, digest in zip(names, np.bincount(codes).tolist(), digests.tolist(), strict=True):
-        sums.update({f"{op} {table}": count, f"digest {table}": digest})
+    sums = Counter({f"{op} {table}": int(count) for (op, table), count in zip(names, np.bincount(codes), strict=True)})
+    if digests:
+        parts = np.zeros(len(names), np.uint64)
+        np.add.at(parts, codes, message_digests(encoded.keys if with_keys else None, encoded.values, encoded.ends))
+        for (_, table), digest in zip(names, parts.tolist(), strict=True):
+            sums[f"digest {table}"] += digest
     return sums
 
 

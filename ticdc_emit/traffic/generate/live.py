@@ -150,7 +150,12 @@ class LiveTraffic:
         self._paused = False
 
     def changefeed(
-        self, config: ChangefeedConfig, *, sink: Sink | None = None, on_report: tuple[ReportCallback, ...] = ()
+        self,
+        config: ChangefeedConfig,
+        *,
+        sink: Sink | None = None,
+        message_digests: bool = False,
+        on_report: tuple[ReportCallback, ...] = (),
     ) -> Changefeed:
         """Return a changefeed for :func:`send_live`, with noise; ``ConfigError`` for one of another time zone."""
         settings, trouble = self.settings, self.settings.model.trouble
@@ -160,7 +165,7 @@ class LiveTraffic:
             from ticdc_emit.traffic.generate.noise import NoisySink
 
             sink = NoisySink(sink, config, trouble.redelivery, trouble.lag, settings.seed)
-        options = RunOptions(watermark_interval=0)
+        options = RunOptions(watermark_interval=0, message_digests=message_digests)
         table = self.tables[0] if self._plan.is_typed else None
         return Changefeed(config, sink, self.schema, table=table, options=options, on_report=on_report)
 
