@@ -8,8 +8,7 @@ from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:  # it imports the pipeline, which readers do without, and they show pages
     from ticdc_emit.observe.reports import ChangefeedMetrics, log_report, report_line
-    from ticdc_emit.pipeline.report import report_table
 
-__all__ = ["ChangefeedMetrics", "log_report", "report_line", "report_table"]
+__all__ = ["ChangefeedMetrics", "log_report", "report_line"]
 
 __getattr__, __dir__ = lazy(__name__)

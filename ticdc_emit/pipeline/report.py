@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ticdc_emit.delivery.base import DeliveryReport
 from ticdc_emit.delivery.message_digest import MODULUS
@@ -20,10 +20,6 @@ from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.deliver.deliver_task import add_counts
 from ticdc_emit.tso import physical_ms
-
-if TYPE_CHECKING:
-    from rich.console import Group
-
 
 _SHOWN = (
     "rows late_rows skipped_rows skipped filtered_rows filtered filtered_ddl discarded_rows discarded seconds"
@@ -141,17 +137,20 @@ class _Work:
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-    def __rich__(self) -> Any:
-        assert isinstance(self, RunReport | RunTotal)
-        return report_table(self)
-
     @property
     def name(self) -> str:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        assert isinstance(self, RunReport | RunTotal)
-        return "\n".join(report_lines(self))
+        """Return a line for each topic-partition in order of topic, and last the totals with what was left out."""
+        lines = [
+            f"{topic} partition {partition}: {counted(count.messages, 'message')}, {counted(count.bytes, 'byte')}"
+            for (topic, partition), count in sorted(self.delivery.per_partition.items())
+        ]
+        rate = f" ({self.rows_per_second:,.0f} rows/s)" if self.rows_per_second >= 1 else ""
+        counts = ((self.rows, "row"), (self.messages, "message"), (self.bytes, "byte"))
+        total = ", ".join(counted(count, thing) for count, thing in counts)
+        return "\n".join([*lines, ", ".join([f"{total} in {self.seconds:.1f} s{rate}", *left_out(self)])])
 
     def __repr__(self) -> str:
         behind = "" if self.watermark is None else f", watermark {shown_watermark(self.watermark)}"
@@ -251,49 +250,7 @@ class ReportLog:
                 logger.exception("on_report failed for batch %d", report.batch_id)
 
 
-def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
-    """Return the tables; at most ``most`` topic-partitions, those with the most messages, in order of topic."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    facts = Table(title=report.name, title_justify="left", show_header=False)
-    facts.add_column()
-    facts.add_column(justify="right")
-    for name, value in report_facts(report):
-        facts.add_row(name, value)
-    counts = report.delivery.per_partition
-    shown = sorted(sorted(counts, key=lambda target: (-counts[target].messages, target))[:most])
-    acknowledged = Table(title="acknowledged", title_justify="left")
-    for name in ("topic", "partition", "messages", "bytes"):
-        acknowledged.add_column(name, justify="left" if name == "topic" else "right")
-    for topic, partition in shown:
-        count = counts[topic, partition]
-        acknowledged.add_row(Text(topic), f"{partition}", f"{count.messages:,}", f"{count.bytes:,}")
-    if len(shown) < len(counts):
-        rest = [count for target, count in counts.items() if target not in set(shown)]
-        messages, size = sum(count.messages for count in rest), sum(count.bytes for count in rest)
-        acknowledged.add_row(f"{len(rest):,} more", "", f"{messages:,}", f"{size:,}")
-    return Group(facts, acknowledged)
-
-
-def report_lines(report: RunReport | RunTotal) -> list[str]:
-    """Return a line for each topic-partition in order of topic, and last that of the totals."""
-    lines = [
-        f"{topic} partition {partition}: {counted(count.messages, 'message')}, {counted(count.bytes, 'byte')}"
-        for (topic, partition), count in sorted(report.delivery.per_partition.items())
-    ]
-    return [*lines, total_line(report)]
-
-
-def total_line(report: RunReport | RunTotal) -> str:
-    """Return ``1,000 rows, 1,010 messages, 10,100 bytes in 0.5 s (2,000 rows/s)``, and what was left out."""
-    rate = f" ({report.rows_per_second:,.0f} rows/s)" if report.rows_per_second >= 1 else ""
-    parts = [counted(report.rows, "row"), counted(report.messages, "message"), counted(report.bytes, "byte")]
-    return f"{', '.join(parts)} in {report.seconds:.1f} s{rate}{''.join(f', {each}' for each in left_out(report))}"
-
-
-def left_out(report: RunReport | RunTotal) -> list[str]:
+def left_out(report: _Work) -> list[str]:
     counts = (
         (report.late_rows, "late row", "dropped"),
         (report.skipped_rows, "bad row", "skipped"),
