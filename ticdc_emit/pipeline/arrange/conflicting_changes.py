@@ -7,7 +7,7 @@ key. A change without a key, or with a NULL in it, is never told twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -33,7 +33,6 @@ from ticdc_emit.pipeline.arrange.sort_key import (
 from ticdc_emit.pipeline.arrange.transactions import DELETED, INSERTED
 from ticdc_emit.pipeline.plan.table_plans import TablePlan
 
-_Hashes: TypeAlias = npt.NDArray[np.int64]
 _Roles: TypeAlias = npt.NDArray[np.uint8]
 
 _ENDS, _BEGINS, _WHOLE = 1, 2, 4
@@ -47,37 +46,17 @@ class _OpenTransaction:
     transaction: bytes = b""
     rank: int = 0
     windows: list[pa.Array] = field(default_factory=list)
-    _held: list[tuple[pa.Array, _Roles, _Hashes]] = field(default_factory=list)
-    _runs: list[tuple[_Hashes, _Roles]] = field(default_factory=list)
+    _roles: dict[bytes, int] = field(default_factory=dict)
 
     def repeated(self, keys: pa.Array) -> bytes | None:
         if _rank(keys, -1) == self.rank:
             # a key may have two changes in one transaction, the halves of two updates: a third one shares a role
             return _repeated(*_identities(pa.concat_arrays([self.windows[-1][-2:], keys[:2]])))
         for window in self.windows:
-            self._hold(*_identities(window))
+            for identity, role in _named(window):
+                self._roles[identity] = self._roles.get(identity, 0) | role
         self.windows = []
-        identities, roles = _identities(keys)
-        hashes = _hashes(identities)
-        if not any(_have_common(run, (hashes, roles)) for run in self._runs):
-            return None
-        rows = [(identities, roles)]
-        for held, held_roles, held_hashes in self._held:
-            same = np.isin(held_hashes, hashes)
-            rows.append((held.filter(pa.array(same)), held_roles[same]))
-        # equal hashes alone mean nothing: the keys decide
-        return _repeated(pa.concat_arrays([row[0] for row in rows]), np.concatenate([row[1] for row in rows]))
-
-    def _hold(self, identities: pa.Array, roles: _Roles) -> None:
-        if len(identities) == 0:
-            return
-        hashes = _hashes(identities)
-        self._held.append((identities, roles, hashes))
-        run = _distinct(hashes, roles)
-        while self._runs and len(self._runs[-1][0]) <= 2 * len(run[0]):
-            held, held_roles = self._runs.pop()
-            run = _distinct(np.concatenate([held, run[0]]), np.concatenate([held_roles, run[1]]))
-        self._runs.append(run)
+        return next((identity for identity, role in _named(keys) if self._roles.get(identity, 0) & role), None)
 
 
 @dataclass
@@ -148,6 +127,11 @@ def _identities(keys: pa.Array) -> tuple[pa.Array, _Roles]:
     return from_bytes(buffers.offsets, data, binary=True), roles.astype(np.uint8)
 
 
+def _named(keys: pa.Array) -> Iterator[tuple[bytes, int]]:
+    identities, roles = _identities(keys)
+    return zip(identities.to_pylist(), roles.tolist(), strict=True)
+
+
 def _repeated(identities: pa.Array, roles: _Roles) -> bytes | None:
     order = order_of(identities)
     if order is not None:  # changes of different ranks, or of several windows
@@ -162,19 +146,3 @@ def _repeated(identities: pa.Array, roles: _Roles) -> bytes | None:
     # a role that occurs once is the same in the sum as in the union
     wrong = np.add.reduceat(numbers, starts) != np.bitwise_or.reduceat(numbers, starts)
     return bytes(identities[int(starts[wrong.argmax()])].as_py()) if wrong.any() else None
-
-
-def _hashes(identities: pa.Array) -> _Hashes:
-    return np.fromiter(map(hash, identities.to_pylist()), np.int64, len(identities))
-
-
-def _distinct(hashes: _Hashes, roles: _Roles) -> tuple[_Hashes, _Roles]:
-    order = np.argsort(hashes)
-    hashes = hashes[order]
-    starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
-    return hashes[starts], np.bitwise_or.reduceat(roles[order], starts)
-
-
-def _have_common(run: tuple[_Hashes, _Roles], others: tuple[_Hashes, _Roles]) -> bool:
-    places = np.minimum(np.searchsorted(run[0], others[0]), len(run[0]) - 1)
-    return bool(((run[0][places] == others[0]) & ((run[1][places] & others[1]) != 0)).any())
