@@ -8,17 +8,18 @@ import contextlib
 import ipaddress
 import logging
 import os
-import socket
 import ssl
 import threading
 import time
-import zlib
 from base64 import b64encode
 from collections.abc import Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from ticdc_emit.config.secrets import HTTP_LOGGERS, Secret, hide, hide_in_logs, hides_arguments, mask_uri, printable
@@ -41,7 +42,6 @@ LARGEST_ANSWER = 16 * 1024 * 1024
 
 _MOST_REDIRECTS = 5
 _CHUNK = 64 * 1024
-_GZIP_OR_ZLIB = 47
 _LONGEST_WAIT_S = 30.0
 _SHOWN_ANSWER = 1000
 _READ_ANSWER = 64 * 1024
@@ -171,9 +171,8 @@ class Exchange:
         limits = httpx.Limits() if keep_alive else httpx.Limits(max_keepalive_connections=0)
         # plain http needs no TLS context: redirects to https are refused
         verify = (tls or ssl.create_default_context()) if address.https else False
-        self._client = httpx.Client(verify=verify, timeout=timeout_s, trust_env=proxies, limits=limits)
-        self._kept: Any = None
-        self._lock = threading.Lock()
+        self._connect = partial(httpx.Client, verify=verify, timeout=timeout_s, trust_env=proxies, limits=limits)
+        self._client = self._connect()
 
     def close(self) -> None:
         self._client.close()
@@ -182,24 +181,37 @@ class Exchange:
         """Send a request; ``path`` is escaped. Raises :class:`ExchangeError`, which shows no login."""
         import httpx
 
-        with self._lock, _Deadline(self._timeout_s, self._kept) as deadline:
-            extensions = {"trace": deadline.trace}
-            # built here, because a request made by the client also has headers besides these, Host and Content-Length
-            request = httpx.Request(
-                method, self._address.base + path, headers=headers, content=body, extensions=extensions
-            )
+        answer: Future[Answer] = Future()
+
+        def exchange() -> None:
             try:
-                return self._answer(request)
-            except httpx.HTTPError as error:
-                raise self._failure(error, deadline) from None
-            except (UnicodeError, httpx.InvalidURL) as error:
-                raise ExchangeError(self._address.without_secrets(str(error))) from None
+                # built here, because a request made by the client also has headers besides these, Host, Content-Length
+                request = httpx.Request(method, self._address.base + path, headers=headers, content=body)
+                answer.set_result(self._answer(request))
+            except Exception as error:
+                answer.set_exception(error)
+
+        # a client's own timeouts apply to each read, which a server that sends a byte per second never exceeds
+        threading.Thread(target=exchange, daemon=True).start()
+        try:
+            return answer.result(self._timeout_s)
+        except FutureTimeoutError:
+            self._client = self._connect()  # the other one is left to the server that it waits for
+            raise ExchangeError(f"no whole answer within {self._timeout_s:g} s", transient=True) from None
+        except httpx.TimeoutException as error:
+            stage = "connection" if isinstance(error, httpx.ConnectTimeout) else "whole answer"
+            raise ExchangeError(f"no {stage} within {self._timeout_s:g} s", transient=True) from None
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            text, is_tls = self._address.without_secrets(str(error)), _is_refusal_of_tls(error)
+            told = text if is_tls else f"{type(error).__name__}: {text}"
+            raise ExchangeError(
+                told, transient=not is_tls and isinstance(error, httpx.TransportError), tls=is_tls
+            ) from None
 
     def _answer(self, request: httpx.Request) -> Answer:
         for _ in range(_MOST_REDIRECTS + 1):
             answer = self._client.send(request, auth=self._auth, stream=True)
             try:
-                self._kept = answer.extensions.get("network_stream")
                 onward = answer.next_request
                 content = _content(answer)
             finally:
@@ -217,65 +229,8 @@ class Exchange:
                 raise ExchangeError(
                     f"it redirects to another server, {self._address.without_secrets(mask_uri(str(onward.url)))}"
                 )
-            onward.extensions = request.extensions
             request = onward
         raise ExchangeError(f"it redirects more than {_MOST_REDIRECTS} times")
-
-    def _failure(self, error: Exception, deadline: _Deadline) -> ExchangeError:
-        import httpx
-
-        if deadline.passed or isinstance(error, httpx.TimeoutException):
-            stage = "connection" if isinstance(error, httpx.ConnectTimeout) else "whole answer"
-            return ExchangeError(f"no {stage} within {self._timeout_s:g} s", transient=True)
-        text = self._address.without_secrets(str(error))
-        if _is_refusal_of_tls(error):
-            return ExchangeError(text, tls=True)
-        return ExchangeError(f"{type(error).__name__}: {text}", transient=isinstance(error, httpx.TransportError))
-
-
-class _Deadline:
-    """Cuts the connection of an exchange that takes too long. A client's own timeouts apply to each read, which a
-    server that sends a byte per second never exceeds. ``kept``: the stream that an earlier exchange left open.
-    """
-
-    def __init__(self, seconds: float, kept: Any) -> None:
-        self.passed = False
-        self._lines: list[socket.socket] = []
-        self._lock = threading.Lock()
-        self._timer = threading.Timer(seconds, self._cut)
-        self._timer.daemon = True
-        if kept is not None:
-            self._watch(kept)
-
-    def __enter__(self) -> _Deadline:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        with self._lock:
-            for line in self._lines:
-                line.close()
-            self._lines.clear()
-
-    def trace(self, event: str, details: Mapping[str, Any]) -> None:
-        if event.endswith(".connect_tcp.complete"):
-            self._watch(details["return_value"])
-
-    def _watch(self, stream: Any) -> None:
-        own = stream.get_extra_info("socket")
-        # a second handle of the connection, because TLS takes over the first one
-        with contextlib.suppress(OSError, AttributeError), self._lock:
-            self._lines.append(socket.fromfd(own.fileno(), own.family, own.type))
-        if self.passed:
-            self._cut()
-
-    def _cut(self) -> None:
-        self.passed = True
-        with self._lock:
-            for line in self._lines:
-                with contextlib.suppress(OSError):
-                    line.shutdown(socket.SHUT_RDWR)
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
@@ -291,27 +246,14 @@ def _wait_s(retry_after: str) -> float:
 
 
 def _content(answer: httpx.Response) -> bytes:
+    if answer.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise ExchangeError("its answer has a compression that was not requested")
     content = bytearray()
     for chunk in answer.iter_raw(_CHUNK):
         content += chunk
         if len(content) > LARGEST_ANSWER:
-            raise _too_large()
-    coding = answer.headers.get("Content-Encoding", "identity").lower()
-    if coding == "identity":
-        return bytes(content)
-    if coding not in ("gzip", "x-gzip", "deflate"):
-        raise ExchangeError("its answer has a compression that was not requested")
-    try:
-        plain = zlib.decompressobj(_GZIP_OR_ZLIB).decompress(content, LARGEST_ANSWER + 1)
-    except zlib.error as error:
-        raise ExchangeError(f"its answer cannot be decompressed: {error}") from None
-    if len(plain) > LARGEST_ANSWER:
-        raise _too_large()
-    return plain
-
-
-def _too_large() -> ExchangeError:
-    return ExchangeError(f"its answer is larger than {LARGEST_ANSWER // (1024 * 1024)} MiB")
+            raise ExchangeError(f"its answer is larger than {LARGEST_ANSWER // (1024 * 1024)} MiB")
+    return bytes(content)
 
 
 def _is_refusal_of_tls(error: BaseException | None) -> bool:

@@ -5,11 +5,9 @@ Every case is tried with both who ask registries: the client that registers and 
 
 from __future__ import annotations
 
-import gzip
 import json
 import resource
 import sys
-import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -24,7 +22,6 @@ from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import RegistrySchemas
 from ticdc_emit.registry.confluent import ConfluentRegistry
 from ticdc_emit.registry.glue import GlueRegistry
-from ticdc_emit.registry.http import LARGEST_ANSWER
 
 SCHEMA = '{"type":"record","name":"t","fields":[{"name":"a","type":"int"}]}'
 LOGIN = "bob:hunter2"
@@ -110,16 +107,6 @@ def test_no_redirect_takes_a_signature_elsewhere(monkeypatch: pytest.MonkeyPatch
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
-def compressed(times: int, coding: str = "gzip") -> bytes:
-    body = (
-        gzip.compress(b" " * (LARGEST_ANSWER + 1)) if coding == "gzip" else zlib.compress(b" " * (LARGEST_ANSWER + 1))
-    )
-    for _ in range(times - 1):
-        body = gzip.compress(body)
-    codings = ", ".join([coding] * times)
-    return HEAD + f"Content-Encoding: {codings}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-
-
 ANNOUNCED = HEAD + b"Content-Length: 1000000000000\r\n\r\n{"
 ENDLESS = [HEAD + b"\r\n", *[b" " * 1_000_000] * 40]
 CHUNKED = [HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[b"f4240\r\n" + b" " * 1_000_000 + b"\r\n"] * 40]
@@ -132,26 +119,12 @@ CHUNKED = [HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[b"f4240\r\n" + b" " *
         (ANNOUNCED, "no whole answer"),
         (ENDLESS, "larger than 16 MiB"),
         (CHUNKED, "larger than 16 MiB"),
-        (compressed(1), "larger than 16 MiB"),
-        (compressed(1, "deflate"), "larger than 16 MiB"),
-        (compressed(3), "a compression that was not requested"),
-        (HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", "cannot be decompressed"),
+        (HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", "a compression that was not requested"),
         (HEAD + b"X: " + b"x" * 10_000_000 + b"\r\n\r\n", "did not answer"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 500_000 + b"\r\n", "did not answer"),
         (b"\xff" * 1000 + b"\r\n\r\n", "did not answer"),
     ],
-    ids=[
-        "announced",
-        "endless",
-        "chunked",
-        "gzip",
-        "deflate",
-        "gzip thrice",
-        "no gzip",
-        "header",
-        "headers",
-        "no http",
-    ],
+    ids=["announced", "endless", "chunked", "gzip", "header", "headers", "no http"],
 )
 def test_the_size_of_an_answer_is_bounded(ask: Asker, said: Any, match: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
