@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import io
-import ssl
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.errors import ConfigError, MissingDependencyError, importing
+from ticdc_emit.errors import ConfigError, MissingDependencyError, RegistryError, importing
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError
-from ticdc_emit.registry.http import ACCEPT, Exchange, ExchangeError, RegistryAddress
+from ticdc_emit.registry.http import ACCEPT, RegistryAddress, RegistryTls, RegistryTransport
 
 SchemaId: TypeAlias = "int | str"
 SchemaSource: TypeAlias = "Callable[[SchemaId], str] | Mapping[Any, str]"
 
-_HEADERS = {"Accept": ACCEPT}
+_HEADERS = {"Accept": ACCEPT, "Connection": "close"}  # nobody closes a source of schemas
 
 
 class RegistrySchemas:
-    """Schema texts of a registry, each read once by ``GET /schemas/ids/{id}``, without the environment's proxies.
+    """Schema texts of a registry, each read once by ``GET /schemas/ids/{id}``.
 
     ``url``: ``http[s]://[user:password@]host[:port][/path]``, user and password percent-encoded. ``timeout_s``: for a
     whole request. ``tls``: for a custom CA or a client certificate. Needs httpx (extra ``avro``).
     """
 
     @hides_arguments
-    def __init__(self, url: str, *, timeout_s: float = 10.0, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, url: str, *, timeout_s: float = 10.0, tls: RegistryTls | None = None) -> None:
         try:
             address = RegistryAddress.parse(url)
-            self._exchange = Exchange(address, tls, timeout_s=timeout_s, keep_alive=False)
+            self._transport = RegistryTransport(address, tls, timeout_s=timeout_s, attempts=1, backoff_s=0)
         except ConfigError as fault:
             raise DecodeError(fault.message, remedy=fault.remedy) from None
-        self._shown = address.shown
         self._texts: dict[SchemaId, str] = {}
 
     def __call__(self, number: SchemaId) -> str:
@@ -44,24 +42,17 @@ class RegistrySchemas:
         return self._texts[number]
 
     def _fetch(self, number: SchemaId) -> str:
-        place: dict[str, Any] = {"schema_id": number, "registry": self._shown}
         try:
-            answer = self._exchange.ask("GET", f"/schemas/ids/{number}", _HEADERS)
-        except ExchangeError as fault:
-            what = "did not answer" if fault.transient else "gave no usable answer"
-            remedy = "Check the registry's URL and that it runs, then read again"
-            raise DecodeError(f"the schema registry {what}: {fault}", remedy=remedy, **place) from None
-        if answer.status != 200:
-            reason, remedy = f"answered with status {answer.status}", "Check the registry's URL and login"
-            if answer.status == 429 or answer.status >= 500:
-                remedy = "Read again later"
-            if answer.status == 404:
-                reason, remedy = "has no such schema", OTHER_SCHEMAS
-            raise DecodeError(f"the schema registry {reason}", remedy=remedy, status=answer.status, **place)
+            answer = self._transport.ask("GET", f"/schemas/ids/{number}", _HEADERS, schema_id=number)
+        except RegistryError as fault:
+            raise DecodeError(fault.message, remedy=fault.remedy, **fault.context) from None
         text = _schema_in(answer.json())
         if text is None:
-            remedy = "Give the URL of a registry that has the API of Confluent's"
-            raise DecodeError("the schema registry's answer has no schema in it", remedy=remedy, **place)
+            cause, remedy = f"answered {answer.status} without a schema", "Check the registry's URL and login"
+            if answer.status == 404:
+                cause, remedy = "has no such schema", OTHER_SCHEMAS
+            told = f"the registry {self._transport.address.shown} {cause}: {self._transport.cause(answer)}"
+            raise DecodeError(told, remedy=remedy, status=answer.status, schema_id=number)
         return text
 
 

@@ -147,18 +147,11 @@ class Answer:
 class Exchange:
     """A client of one server that sends one request at a time. Keeps its connection until :meth:`close`."""
 
-    def __init__(
-        self,
-        address: RegistryAddress,
-        tls: ssl.SSLContext | None = None,
-        *,
-        timeout_s: float,
-        proxies: bool = False,
-        keep_alive: bool = True,
-    ) -> None:
-        """``timeout_s``: for a whole exchange. ``proxies``: whether to use the environment's."""
-        with importing("a schema registry needs httpx", extra="avro"):
+    def __init__(self, address: RegistryAddress, tls: RegistryTls | None, timeout_s: float) -> None:
+        """``timeout_s``: for a whole exchange."""
+        with importing("a schema registry needs httpx and tenacity", extra="avro"):
             import httpx
+            import tenacity  # noqa: F401 - part of the same extra as httpx
         self._address = address
         try:
             self._origin = _origin(httpx.URL(address.base))
@@ -168,10 +161,11 @@ class Exchange:
         login = address.login
         self._auth = httpx.BasicAuth(*login.reveal()) if login else None
         self._timeout_s = timeout_s
-        limits = httpx.Limits() if keep_alive else httpx.Limits(max_keepalive_connections=0)
-        # plain http needs no TLS context: redirects to https are refused
-        verify = (tls or ssl.create_default_context()) if address.https else False
-        self._connect = partial(httpx.Client, verify=verify, timeout=timeout_s, trust_env=proxies, limits=limits)
+        # the system's CAs, as in Go, not httpx's; plain http needs none, because redirects to https are refused
+        verify = (tls or RegistryTls()).context() if address.https else False
+        # the environment's proxy is used, as in Go, but not for this machine
+        proxies = not address.loopback
+        self._connect = partial(httpx.Client, verify=verify, timeout=timeout_s, trust_env=proxies)
         self._client = self._connect()
 
     def close(self) -> None:
@@ -330,15 +324,15 @@ class RegistryTransport:
         self.address = address
         self._attempts = attempts
         self._backoff_s = backoff_s
-        self._exchange = _exchange(address, tls, timeout_s)
+        self._exchange = Exchange(address, tls, timeout_s)
 
     def close(self) -> None:
         self._exchange.close()
 
     def ask(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, *, subject: str
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, **context: object
     ) -> Answer:
-        """Send a request; ``path`` is escaped, ``subject`` is for errors, all of them :class:`RegistryError`."""
+        """Send a request; ``path`` is escaped, ``context`` is that of errors, all of them :class:`RegistryError`."""
         from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
         backoff = wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S)
@@ -358,7 +352,7 @@ class RegistryTransport:
             except ExchangeError as error:
                 if error.transient:
                     raise _TransientError(str(error)) from None
-                raise self._failure(error, subject) from None
+                raise self._failure(error, context) from None
             if answer.status >= 500 or answer.status == 429:
                 asked_s = answer.wait_s
                 raise _TransientError(f"{answer.status} {self.cause(answer)}")
@@ -371,7 +365,7 @@ class RegistryTransport:
         raise RegistryUnreachableError(
             f"the registry {self.address.shown} did not answer: {cause}",
             remedy="Check that it runs, can be reached from here, and has no limit of requests that is too low",
-            subject=subject,
+            **context,
             attempts=self._attempts,
         )
 
@@ -398,24 +392,15 @@ class RegistryTransport:
             cause,
         )
 
-    def _failure(self, error: ExchangeError, subject: str) -> RegistryError:
+    def _failure(self, error: ExchangeError, context: Mapping[str, object]) -> RegistryError:
         if not error.tls:
             return RegistryError(
                 f"the registry {self.address.shown} gave no usable answer: {error}",
                 remedy="Check that the URL leads to a schema registry, without a redirect to another server",
-                subject=subject,
+                **context,
             )
         return RegistryError(
             f"no TLS with the registry {self.address.shown}: {error}",
             remedy="Give the CA of the registry (ca), and cert and key if it asks for a client certificate",
-            subject=subject,
+            **context,
         )
-
-
-def _exchange(address: RegistryAddress, tls: RegistryTls | None, timeout_s: float) -> Exchange:
-    with importing("a schema registry needs httpx and tenacity", extra="avro"):
-        import tenacity  # noqa: F401 - part of the same extra as httpx
-    # the system's CAs, as in Go; httpx would use its own
-    context = (tls or RegistryTls()).context() if address.https else None
-    # the environment's proxy is used, as in Go, but not for this machine
-    return Exchange(address, context, timeout_s=timeout_s, proxies=not address.loopback)

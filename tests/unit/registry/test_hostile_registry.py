@@ -152,7 +152,7 @@ def test_a_byte_at_a_time_does_not_hold_the_client(ask: Asker, said: bytes) -> N
 @pytest.mark.parametrize("body", ["[" * 100_000, '{"schema":' * 50_000, '{"schema":' + "[" * 200 + "]" * 200 + "}"])
 def test_the_depth_of_an_answer_is_bounded(ask: Asker, body: str) -> None:
     with script(answer(200, body)) as server:
-        refused(ask, f"http://{LOGIN}@{server.authority}", "has no schema|does not answer as a registry")
+        refused(ask, f"http://{LOGIN}@{server.authority}", "without a schema|does not answer as a registry")
 
 
 @pytest.mark.parametrize(
