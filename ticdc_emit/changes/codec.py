@@ -7,9 +7,10 @@ several rows. Which rows come together ``pipeline.encode.message_packing`` decid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from ticdc_emit.changes.model import Changes, Encoded, Op, RowEncoder
 from ticdc_emit.columnar.packed_fields import Piece
-from ticdc_emit.errors import SchemaError
+from ticdc_emit.errors import RegistryError, SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
@@ -80,30 +81,57 @@ class ReducibleRows(RowEncoder, Protocol):
         """Return messages of handle keys only; ``locations``: where whole messages are stored, ``None`` if nowhere."""
 
 
-@runtime_checkable
-class RegisteredRows(RowEncoder, Protocol):
-    """A row encoder whose messages begin with a header that names a registered schema; ``headers``: by part."""
+_Rows = TypeVar("_Rows", bound="RegisteredRows")
 
-    headers: Mapping[str, bytes]
-    names_records: bool
+
+@dataclass(frozen=True)
+class RegisteredRows(ABC):
+    """A row encoder whose messages begin with headers that name registered schemas; ``headers``: by part (``key``,
+    ``value``). ``borrowed``: those that name another table's schema, with the same fields under other names.
+    """
+
+    table: TableInfo
+    headers: Mapping[str, bytes] = field(default_factory=dict, kw_only=True)
+    borrowed: frozenset[str] = field(default=frozenset(), kw_only=True)
+    names_records: ClassVar[bool]
     """Whether every message names the records inside its schema."""
-    borrowed: frozenset[str]
-    """The parts whose header is that of another table's schema, with the same fields under other names."""
 
+    @abstractmethod
     def schemas(self, op: Op) -> Mapping[str, str]:
-        """Return the schemas of this kind of messages by part (``key``, ``value``), in the order of registration."""
+        """Return the schemas of this kind of messages by part, in order of registration; an invalid one raises."""
 
+    @abstractmethod
     def registered_for(self, op: Op, column: str) -> Sequence[str]:
         """Return the parts whose schemas TiCDC registers of a row that it refuses for the value of this column."""
 
-    def stand_in(self, part: str) -> tuple[str, str] | None:
-        """Return another part of the subject and its schema, which serves for this part if it was registered before."""
-
+    @abstractmethod
     def subject(self, topic: str, part: str) -> str:
         """Return the subject under which the schema of a part is registered."""
 
-    def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> RegisteredRows:
-        """Return the encoder with these headers by part, beside those that it has; some are ``borrowed``."""
+    def stand_in(self, part: str) -> tuple[str, str] | None:
+        """Return another part of the subject and its schema, which serves for this part if it was registered before."""
+        return None
+
+    @property
+    def shape(self) -> Hashable:
+        """What the encoders of tables have in common, beside their columns, whose rows are encoded together."""
+        return None
+
+    def with_headers(self: _Rows, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> _Rows:
+        """Return the encoder with these additional headers by part, some of them ``borrowed``."""
+        return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
+
+    def header(self, part: str) -> bytes:
+        """Return the header of a part; :class:`RegistryError` if its schema is not registered."""
+        try:
+            return self.headers[part]
+        except KeyError:
+            raise RegistryError(
+                f"the {part} schema is not registered",
+                remedy="Register the schemas that the batch needs before it is encoded",
+                table=self.table.full_name,
+                version=self.table.version,
+            ) from None
 
 
 @runtime_checkable

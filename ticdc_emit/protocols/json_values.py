@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from ticdc_emit.columnar.escape import GO_STD, JsonWriter, quoted
 from ticdc_emit.columnar.floats import number_text
-from ticdc_emit.errors import RegistryError
-from ticdc_emit.schema.model import TableInfo
 
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | bytes | bool | int | None"
 """A JSON value; ``bytes`` are JSON text already."""
@@ -60,40 +57,3 @@ class SchemaTexts(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._made)
-
-
-_Rows = TypeVar("_Rows", bound="RowsWithHeaders")
-
-
-@dataclass(frozen=True)
-class RowsWithHeaders:
-    """A row encoder with the headers of its registered schemas (see ``changes.codec.RegisteredRows``)."""
-
-    table: TableInfo
-    headers: Mapping[str, bytes] = field(default_factory=dict, kw_only=True)
-    borrowed: frozenset[str] = field(default=frozenset(), kw_only=True)
-
-    def with_headers(self: _Rows, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> _Rows:
-        """Return the encoder with these additional headers by part, some of them ``borrowed``."""
-        return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
-
-    def stand_in(self, part: str) -> tuple[str, str] | None:
-        """Return the part whose schema serves for this part too, with that schema; ``None`` if there is none."""
-        return None
-
-    @property
-    def shape(self) -> Hashable:
-        """What the encoders of tables have in common, beside their columns, whose rows are encoded together."""
-        return None
-
-    def header(self, part: str) -> bytes:
-        """Return the header of a part; :class:`RegistryError` if its schema is not registered."""
-        try:
-            return self.headers[part]
-        except KeyError:
-            raise RegistryError(
-                f"the {part} schema is not registered",
-                remedy="Register the schemas that the batch needs before it is encoded",
-                table=self.table.full_name,
-                version=self.table.version,
-            ) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeGuard
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -65,7 +65,7 @@ class Registrar:
 
         ``refused``: the column for whose value TiCDC refuses the row.
         """
-        by_encoder: dict[int, RegisteredRows] = {}
+        by_encoder: dict[int, Any] = {}
         for encoder, op in needed:
             if isinstance(encoder, RegisteredRows):
                 topic, known = table.routed(encoder).topic, by_encoder.get(id(encoder), encoder)
@@ -121,16 +121,5 @@ def needed_by_all(table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
     """Yield every version that can have rows and has no headers yet, for anyone who cannot see rows beforehand."""
     ends = [*table.since[1:], None]
     for since, end, encoder in zip(table.since, ends, table.encoders, strict=True):
-        if since != end and _is_registered(encoder) and not encoder.headers:
+        if encoder is not None and since != end and isinstance(encoder, RegisteredRows) and not encoder.headers:
             yield encoder, Op.INSERT
-
-
-_REGISTERED: dict[type[RowEncoder | None], bool] = {}
-
-
-def _is_registered(encoder: RowEncoder | None) -> TypeGuard[RegisteredRows]:
-    """Return whether an encoder is a ``RegisteredRows``: asked once of each class, as a table may have thousands."""
-    kind = type(encoder)
-    if kind not in _REGISTERED:
-        _REGISTERED[kind] = isinstance(encoder, RegisteredRows)
-    return _REGISTERED[kind]

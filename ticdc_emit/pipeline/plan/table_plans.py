@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import Codec, ControlMessage
+from ticdc_emit.changes.codec import Codec, ControlMessage, RegisteredRows
 from ticdc_emit.changes.model import RowEncoder, encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity
@@ -35,7 +35,6 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.pipeline.plan.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.protocols.json_values import RowsWithHeaders
 from ticdc_emit.routing.filter_rules import KEYLESS, EventFilters
 from ticdc_emit.routing.partitions import PartitionRule, partition_of, table_hash
 from ticdc_emit.routing.replication import LeftOut, TableHistory, Unreplicated
@@ -149,7 +148,7 @@ class TablePlan:
         """What tables have in common whose rows can be encoded together (``changes.model``): of one version."""
         encoder = next(each for each in reversed(self.encoders) if each is not None)
         shape = encoding_shape(encoder.table)
-        return (shape, encoder.shape) if isinstance(encoder, RowsWithHeaders) else shape
+        return (shape, encoder.shape) if isinstance(encoder, RegisteredRows) else shape
 
     @cached_property
     def key_shape(self) -> Hashable | None:

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.codec import ControlMessage, RegisteredRows
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.integrity import checksums_of
 from ticdc_emit.changes.model import Changes, Encoded, Op
@@ -56,7 +56,7 @@ from ticdc_emit.protocols.avro.schema import (
     NAMESPACE,
     WATERMARK,
 )
-from ticdc_emit.protocols.json_values import Json, RowsWithHeaders, SchemaTexts, float_text, json_value, schema_text
+from ticdc_emit.protocols.json_values import Json, SchemaTexts, float_text, json_value, schema_text
 from ticdc_emit.protocols.names import escaped_label, sanitize
 from ticdc_emit.protocols.row_images import BinaryImages, images_of, invalid_value, refuse_values
 from ticdc_emit.schema.events import DdlEvent
@@ -278,7 +278,7 @@ class _Field(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AvroRows(RowsWithHeaders):
+class AvroRows(RegisteredRows):
     options: CodecConfig
     switches: AvroSwitches
     names_records: ClassVar[bool] = False

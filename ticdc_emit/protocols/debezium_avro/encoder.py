@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.codec import ControlMessage, RegisteredRows
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro import long_pieces, sized_bytes, zigzag_bytes
@@ -33,7 +33,7 @@ from ticdc_emit.protocols.debezium_avro.schema import (
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
 from ticdc_emit.protocols.debezium_common.payloads import ddl_payloads, is_sent, watermark_payloads
 from ticdc_emit.protocols.debezium_common.schema import CONNECTOR, VERSION, DebeziumSettings
-from ticdc_emit.protocols.json_values import RowsWithHeaders, SchemaTexts, schema_text
+from ticdc_emit.protocols.json_values import SchemaTexts, schema_text
 from ticdc_emit.protocols.row_images import BinaryImages, images_of, refuse_values
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
@@ -52,7 +52,7 @@ def _text(text: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class DebeziumAvroRows(RowsWithHeaders):
+class DebeziumAvroRows(RegisteredRows):
     settings: DebeziumSettings
     refuses_large: ClassVar[bool] = False
     names_records: ClassVar[bool] = True
