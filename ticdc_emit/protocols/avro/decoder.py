@@ -4,8 +4,7 @@ based on Avro"; ``pingcap/tiflow: pkg/sink/codec/avro``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import takewhile
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
@@ -14,7 +13,6 @@ from ticdc_emit.protocols.avro.schema import (
     CHECKSUM_FIELDS,
     DDL,
     DELETE_MARK,
-    EXTENSION_FIELDS,
     LABELS,
     NAMESPACE,
     WATERMARK,
@@ -25,6 +23,7 @@ from ticdc_emit.protocols.avro.schema import (
     avro_virtual,
     before_schema,
     column_fields,
+    parameters_of,
     plain_schema,
     read_schema,
 )
@@ -75,7 +74,6 @@ if TYPE_CHECKING:
 
 
 _CHECKSUM = CHECKSUM_FIELDS[0][0]
-_FIRST_EXTENSION_FIELDS = (BEFORE, EXTENSION_FIELDS[0][0])
 
 
 def verify_checksum(
@@ -91,12 +89,16 @@ def verify_checksum(
         return None
     if not (isinstance(stated, str) and UNSIGNED.fullmatch(stated)):
         raise DecodeError(f"the checksum {stated!r} is not a number", field=_CHECKSUM)
-    record = _record(schema)
+    try:
+        record: Mapping[str, Any] = read_schema(schema) if isinstance(schema, str) else schema
+        columns = column_fields(record)
+    except (LookupError, TypeError) as fault:
+        raise DecodeError(f"the schema does not describe a table: {fault}", remedy=OTHER_SCHEMAS) from fault
     actual = 0
-    for column in _columns(record):
-        name = column["name"]
+    for column in columns:
+        name, parameters = column["name"], parameters_of(column)
         try:
-            actual = crc32(_checksum_bytes(value[name], _parameters(column), time_zone), actual)
+            actual = crc32(_checksum_bytes(value[name], parameters, time_zone), actual)
         except (LookupError, ValueError, TypeError, OverflowError) as fault:
             raise DecodeError(
                 f"the value cannot be checked: {type(fault).__name__}: {fault}", remedy=OTHER_SCHEMAS, field=name
@@ -114,29 +116,7 @@ def verify_checksum(
 
 def has_doubtful_labels(schema: Mapping[str, Any]) -> bool:
     """Return whether a mismatch may be the fault of the schema: ``\\,`` is a comma in an element, or where one ends."""
-    return any("\\," in _parameters(field).get("allowed", "") for field in _columns(schema))
-
-
-def _record(schema: Mapping[str, Any] | str) -> Mapping[str, Any]:
-    try:
-        record: Mapping[str, Any] = read_schema(schema) if isinstance(schema, str) else schema
-        [field["name"] for field in record["fields"]]
-    except DecodeError:
-        raise
-    except (ValueError, LookupError, TypeError) as fault:
-        raise DecodeError(f"the schema does not describe a table: {fault}", remedy=OTHER_SCHEMAS) from fault
-    return record
-
-
-def _columns(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return takewhile(lambda field: field["name"] not in _FIRST_EXTENSION_FIELDS, record["fields"])
-
-
-def _parameters(field: Mapping[str, Any]) -> Mapping[str, str]:
-    kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
-    described: Mapping[str, Any] = next((kind for kind in kinds if isinstance(kind, Mapping)), {})
-    parameters: Mapping[str, str] = described["connect.parameters"]
-    return parameters
+    return any("\\," in parameters_of(field).get("allowed", "") for field in column_fields(schema))
 
 
 def _checksum_bytes(value: Any, parameters: Mapping[str, str], time_zone: str) -> bytes:

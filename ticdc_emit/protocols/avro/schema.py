@@ -112,42 +112,39 @@ def avro_virtual(table: TableInfo) -> frozenset[str]:
 
 def avro_convert(field: Mapping[str, Any]) -> Convert | None:
     """Return what makes canonical text of a field. Raises :class:`DecodeError` for a field without type."""
-    kind = _kind(field)
-    tidb_type = _tidb_type(field, kind)
+    tidb_type, kind = parameters_of(field)["tidb_type"], only_type(field["type"])["type"]
     if tidb_type == "BIGINT UNSIGNED":
         return lambda value: value if isinstance(value, str) else str(value & WORD)
     if tidb_type in ("FLOAT", "DOUBLE"):
         single = tidb_type == "FLOAT"
         return lambda value: float_text(value, single=single)
-    if tidb_type == "DECIMAL" and kind["type"] == "bytes":
+    if tidb_type == "DECIMAL" and kind == "bytes":
         return lambda value: format(value, "f")
     if tidb_type == "BIT":
         return lambda value: str(int.from_bytes(value, "big"))
-    if kind["type"] == "bytes":
+    if kind == "bytes":
         return raw_text
-    return None if kind["type"] == "string" else str
+    return None if kind == "string" else str
 
 
 def avro_default(field: Mapping[str, Any]) -> str | None:
     """Return a new field's text in existing rows: its default, or its type's zero where the schema has none."""
-    kind = _kind(field)
-    tidb_type = _tidb_type(field, kind)
-    default = field.get("default")
+    tidb_type, default = parameters_of(field)["tidb_type"], field.get("default")
     if default is None:
-        return None if isinstance(field["type"], list) else _zero(tidb_type, kind)
+        return None if isinstance(field["type"], list) else _zero(field, tidb_type)
     if tidb_type in ("BIT", "BLOB"):
         return str(default) if tidb_type == "BLOB" else str(int.from_bytes(b64decode(default), "big"))
     convert = avro_convert(field)
     return default if convert is None else convert(default)
 
 
-def _zero(tidb_type: str, kind: Mapping[str, Any]) -> str | None:
+def _zero(field: Mapping[str, Any], tidb_type: str) -> str | None:
     if tidb_type in ("TEXT", "BLOB", "SET"):
         return ""
-    if tidb_type == "DECIMAL" and "scale" in kind:
-        return format(Decimal(0).scaleb(-int(kind["scale"])), "f")
+    if tidb_type == "DECIMAL" and "scale" in field["type"]:
+        return format(Decimal(0).scaleb(-int(field["type"]["scale"])), "f")
     if tidb_type == "ENUM":
-        return _labels(kind)[0]
+        return _labels(parameters_of(field))[0]
     if tidb_type == "JSON":
         return json.dumps(None)
     return "0" if tidb_type in ("INT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "FLOAT", "DOUBLE", "BIT") else None
@@ -161,8 +158,8 @@ def avro_table(schema: Mapping[str, Any], key: Collection[str], namespace: str) 
 
 
 def _column(number: int, field: Mapping[str, Any], keyed: bool) -> Column:
-    kind = _kind(field)
-    tidb_type = _tidb_type(field, kind)
+    kind, parameters = only_type(field["type"]), parameters_of(field)
+    tidb_type = parameters["tidb_type"]
     mysql_type, unsigned = _TYPES.get(tidb_type, (MySQLType.UNSPECIFIED, False))
     nullable = isinstance(field["type"], list)
     flags = ColumnFlag.UNSIGNED if unsigned else ColumnFlag.NONE
@@ -173,33 +170,27 @@ def _column(number: int, field: Mapping[str, Any], keyed: bool) -> Column:
         number,
         field["name"],
         mysql_type,
-        int(kind["connect.parameters"].get("length", kind.get("precision", -1))),
+        int(parameters.get("length", kind.get("precision", -1))),
         int(kind.get("scale", -1)),
         charset="utf8mb4" if text else "binary",
         collate="utf8mb4_bin" if text else "binary",
         flags=flags,
-        elems=_labels(kind),
+        elems=_labels(parameters),
     )
 
 
-def _kind(field: Mapping[str, Any]) -> Mapping[str, Any]:
-    kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
-    mapping = next((kind for kind in kinds if isinstance(kind, Mapping)), None)
-    if mapping is None:
-        raise DecodeError("the schema does not show the column's type", remedy=OTHER_SCHEMAS, field=field.get("name"))
-    return mapping
-
-
-def _tidb_type(field: Mapping[str, Any], kind: Mapping[str, Any]) -> str:
+def parameters_of(field: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return what a field says of its column. Raises :class:`DecodeError` for a field without type."""
     try:
-        name: str = kind["connect.parameters"]["tidb_type"]
+        parameters: Mapping[str, str] = only_type(field["type"])["connect.parameters"]
+        parameters["tidb_type"]
     except (LookupError, TypeError):
         raise DecodeError(
             "the schema does not show the column's type", remedy=OTHER_SCHEMAS, field=field.get("name")
         ) from None
-    return name
+    return parameters
 
 
-def _labels(kind: Mapping[str, Any]) -> tuple[str, ...]:
-    allowed = kind["connect.parameters"].get("allowed")
+def _labels(parameters: Mapping[str, str]) -> tuple[str, ...]:
+    allowed = parameters.get("allowed")
     return () if allowed is None else tuple(part.replace("\\,", ",") for part in LABELS.split(allowed))
