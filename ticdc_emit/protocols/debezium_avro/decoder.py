@@ -24,7 +24,7 @@ from ticdc_emit.protocols.debezium_common.records import (
     watermark_event,
 )
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs
-from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError, Event, Image, RowEvent, member
+from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError, Event, Image, RowEvent
 from ticdc_emit.protocols.registered_avro import (
     KnownSchemas,
     SchemaSource,
@@ -166,10 +166,6 @@ def _names_in(given: Mapping[str, Any]) -> tuple[str, str]:
     return cluster_id, database
 
 
-_SHOWN = {"c": (False, True), "u": (None, True), "d": (True, False)}
-"""Whether ``before`` and ``after`` exist; an update has ``before`` unless ``output-old-value`` is off."""
-
-
 class DebeziumAvroReader(EventReader):
     """Reads the records of a topic. ``schemas``: schema texts by id; ``zone``: the changefeed's time zone.
 
@@ -194,13 +190,7 @@ class DebeziumAvroReader(EventReader):
             return ddl_event(payload) if schema is ControlSchema.DDL else watermark_event(payload)
         if schema.table != key_schema.table:
             raise DecodeError(f"the value's schema is of {schema.table}, the key's of {key_schema.table}")
-        op = member(payload, "op", str)
         images = payload["before"], payload["after"]
-        if op not in _SHOWN:
-            raise DecodeError(f"{op!r:.20} is not an op of Debezium messages", part="value", field="op")
-        for shown, image in zip(_SHOWN[op], images, strict=True):
-            if shown is not None and shown is not (image is not None):
-                raise DecodeError(f"a change with op {op!r} and the wrong images", part="value")
         before, after = (None if image is None else _columns(image, schema) for image in images)
         message = DebeziumMessage(payload, key_schema.columns, schema.columns)
         return row_event(message, _columns(handle, key_schema), before, after)

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple, TypeVar
 
 from ticdc_emit.protocols.canonical_text import BINARY_TYPES, WORD, Convert, decimal_of_scale, in_zone, moment_text
 from ticdc_emit.protocols.debezium_common.schema import SEMANTIC_TYPES
-from ticdc_emit.protocols.events import DdlEvent, RowEvent, RowOp, WatermarkEvent, member, millis, objects, tso
+from ticdc_emit.protocols.events import (
+    DdlEvent,
+    DecodeError,
+    RowEvent,
+    RowOp,
+    WatermarkEvent,
+    member,
+    millis,
+    objects,
+    tso,
+)
 from ticdc_emit.schema.defaults import duration_text, float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
@@ -44,15 +54,22 @@ class DebeziumMessage(NamedTuple):
 
 
 _OPS: Mapping[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
+_IMAGES = {"c": (False, True), "u": (None, True), "d": (True, False)}
+"""Whether ``before`` and ``after`` exist; an update has ``before`` unless ``output-old-value`` is off."""
 
 
 def row_event(
     message: DebeziumMessage, key: Mapping[str, Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> RowEvent:
     """Return the event of a row. Raises :class:`~ticdc_emit.protocols.events.DecodeError`."""
+    op = member(message.payload, "op", str)
+    if op not in _OPS:
+        raise DecodeError(f"{op!r:.20} is not an op of Debezium messages", part="value", field="op")
+    for name, shown, image in zip(("before", "after"), _IMAGES[op], (before, after), strict=True):
+        if shown is not None and shown is not (image is not None):
+            raise DecodeError(f"a change with op {op!r} has {'no' if shown else 'a'} row {name}", part="value")
     db, table, commit_ts, commit_ms = _source(message.payload)
-    op = _OPS[message.payload["op"]]
-    return RowEvent(db, table, op, commit_ts, before, after, key, commit_ms, message=message)
+    return RowEvent(db, table, _OPS[op], commit_ts, before, after, key, commit_ms, message=message)
 
 
 def ddl_event(payload: Mapping[str, Any]) -> DdlEvent:
