@@ -22,10 +22,10 @@ from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.images import refused_value
 from ticdc_emit.columnar.floats import floats_to_decimal_text, floats_to_integers
 from ticdc_emit.columnar.nested_json import document
-from ticdc_emit.columnar.strings import label_number, label_text
+from ticdc_emit.columnar.strings import label_number
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.pipeline.arrange.row_reader import unknown_column
 from ticdc_emit.pipeline.plan.table_plans import TablePlan
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column, TableInfo
@@ -172,12 +172,7 @@ class _MappingReader:
             missing = next((name for name in columns if name not in row), None)
             unknown = next((name for name in row if name not in known), None)
             if unknown is not None:
-                hint = did_you_mean(str(unknown), sorted(known))
-                raise InvalidValueError(
-                    "a row's image has a column that the table never had",
-                    remedy=f"{hint}Names are case-sensitive; remove it, or complete the schema",
-                    **self.place(unknown, position),
-                )
+                raise unknown_column(self.table.full_name, known, unknown, {"position": position})
             if missing is not None:
                 raise MissingColumnError(
                     "a row's image lacks a column of the table",
@@ -360,14 +355,6 @@ def _duration(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     return _only_text(column, value, zone)
 
 
-def _label(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
-    number = _label_number(column, value)
-    known = len(column.elems) if column.type == MySQLType.ENUM else (1 << len(column.elems)) - 1
-    if number > known:
-        raise ValueError(f"{shown(number)} is beyond the column's {len(column.elems)} labels")
-    return str(label_text(column, pa.array([number], pa.uint64()))[0].as_py())
-
-
 def _vector(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     if isinstance(value, list | tuple | np.ndarray):
         return "[" + ",".join(repr(float(number)) for number in value) + "]"
@@ -380,7 +367,6 @@ _PRINTERS: dict[MySQLType, _Print] = {
     **dict.fromkeys(FLOAT_TYPES, _float),
     **dict.fromkeys(MOMENT_TYPES, _moment),
     **dict.fromkeys(DATE_TYPES, _day),
-    **dict.fromkeys(LABEL_TYPES, _label),
     MySQLType.NEWDECIMAL: _decimal,
     MySQLType.DURATION: _duration,
     MySQLType.VECTOR_FLOAT32: _vector,

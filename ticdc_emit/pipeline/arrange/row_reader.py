@@ -69,11 +69,11 @@ def check_fields(fields: Iterable[StructFields], table: TablePlan) -> None:
                     column=own,
                 )
             if own not in known and not table.left_out:  # whose other versions are not in the plan
-                raise _unknown_column(table.full_name, known, own, None)
+                raise unknown_column(table.full_name, known, own, None)
 
 
-def _unknown_column(table: str, known: Collection[str], name: str, row: dict[str, object] | None) -> InvalidValueError:
-    hint = did_you_mean(name, sorted(known))
+def unknown_column(table: str, known: Collection[str], name: str, row: dict[str, object] | None) -> InvalidValueError:
+    hint = did_you_mean(str(name), sorted(known))
     return InvalidValueError(
         "an image has a column that the table never had",
         remedy=f"{hint}Names are case-sensitive; remove it, or complete the schema",
@@ -212,7 +212,7 @@ class ImageReader:
             if len(entries) and isinstance(name, bytes):
                 raise self._first(rows, partial(self._unreadable, which, name))
             if len(entries) and name not in self.known:
-                raise self._first(rows, partial(_unknown_column, self.info.full_name, self.known, name))
+                raise self._first(rows, partial(unknown_column, self.info.full_name, self.known, name))
             if len(rows) == len(image) and (rows == np.arange(len(image))).all():
                 columns[name] = items.take(pa.array(entries))
                 continue

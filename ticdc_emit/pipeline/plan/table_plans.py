@@ -44,7 +44,7 @@ from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.defaults import with_original_defaults
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.storage import FileRules
 from ticdc_emit.storage.files import checkpoint_file
 from ticdc_emit.storage.paths import METADATA
@@ -132,11 +132,6 @@ class TablePlan:
         """The name of every column that any version has, those without values included."""
         unused = frozenset(name for span in self.left_out for name in span.columns)
         return unused | frozenset(column.name for info in self.versions for column in info.columns)
-
-    @cached_property
-    def order_columns(self) -> tuple[Column, ...]:
-        """What orders changes of equal commit_ts: the columns that do so in any version, by name."""
-        return tuple({column.name: column for info in self.versions for column in info.order_columns}.values())
 
     @cached_property
     def overhead(self) -> int:

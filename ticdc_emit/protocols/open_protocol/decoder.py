@@ -63,10 +63,6 @@ class OpenColumn(NamedTuple):
         """Whether the column's charset is ``binary``, which is also that of numbers."""
         return bool(self.flags & Flag.BINARY)
 
-    @property
-    def is_unsigned(self) -> bool:
-        return bool(self.flags & Flag.UNSIGNED)
-
 
 _ESCAPE = re.compile(r'\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([abtnvfr"\\])|)')
 _LETTERS = {"a": b"\a", "b": b"\b", "t": b"\t", "n": b"\n", "v": b"\v", "f": b"\f", "r": b"\r", '"': b'"', "\\": b"\\"}
