@@ -47,8 +47,6 @@ def endpoints(*, ticdc: bool) -> str:
             continue
         body = operation.get("requestBody", {}).get("content", {})
         given = _fields(description, body.get("application/json", {})) if "application/json" in body else ""
-        if "application/x-ndjson" in body:
-            given = "JSON lines"
         query = [f"`?{each['name']}`" for each in operation.get("parameters", ()) if each["in"] == "query"]
         cells = [f"`{method} {path}`", ", ".join(filter(None, [given, *query]))]
         if not ticdc:

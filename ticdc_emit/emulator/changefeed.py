@@ -16,7 +16,7 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.emulator.recording import RecordingSink
 from ticdc_emit.emulator.source import Commits, Source
-from ticdc_emit.errors import ChangefeedStateError, RowError, TicdcEmitError
+from ticdc_emit.errors import ChangefeedStateError, TicdcEmitError
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import ReportCallback
 from ticdc_emit.pipeline.run import Changefeed
@@ -89,9 +89,9 @@ class EmulatedChangefeed:
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
-    def send_new(self, until: int | None = None, *, watermark: bool = True, refuses_rows: bool = False) -> None:
+    def send_new(self, until: int | None = None, *, watermark: bool = True) -> None:
         """Send what the source has committed since the last call, and then the watermark ``until``, a TSO, if it is
-        normal. An error ends this state; with ``refuses_rows``, one of rows before the first message is only raised.
+        normal. An error ends this state.
         """
         if self.state != "normal":
             return
@@ -100,10 +100,6 @@ class EmulatedChangefeed:
                 self._send(commits, watermark)
             if until is not None and until > self.position:
                 self._send(Commits(self.position, until), watermark)
-        except RowError as error:
-            if not (refuses_rows and "messages_sent" not in error.context):
-                self._fail(error)
-            raise
         except TicdcEmitError as error:
             self._fail(error)
             raise

@@ -19,7 +19,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 import ticdc_emit
@@ -35,7 +34,6 @@ from ticdc_emit.errors import (
     ChangefeedStateError,
     ConfigError,
     DeliveryError,
-    InvalidValueError,
     RegistryError,
     ServerBusyError,
     TicdcEmitError,
@@ -44,12 +42,10 @@ from ticdc_emit.errors import (
     shortened,
 )
 from ticdc_emit.observe import ChangefeedMetrics
-from ticdc_emit.sql.json_depth import parsed
 from ticdc_emit.traffic.scenarios import scenarios
 
 logger = logging.getLogger(__name__)
 
-_MOST_ROWS = 100_000
 MOST_LAST = 10_000
 """Messages of each topic-partition that one request may ask for."""
 
@@ -67,13 +63,6 @@ class Script(_Request):
     database: str | None = None
 
 
-class Ddl(_Request):
-    """One DDL statement, and the database of tables that it names without one."""
-
-    query: str
-    database: str | None = None
-
-
 class ScenarioRequest(_Request):
     """The seed of a scenario, and the topic of its messages, by default a new one."""
 
@@ -85,12 +74,6 @@ class TrafficRequest(_Request):
     """Rows a second; by default as before."""
 
     rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-
-
-class RateRequest(_Request):
-    """Rows a second."""
-
-    rate: float = Field(gt=0, allow_inf_nan=False)
 
 
 class Chosen(_Request):
@@ -207,16 +190,6 @@ class Messages(BaseModel):
     partitions: list[PartitionState]
 
 
-class PartitionEnd(BaseModel):
-    topic: str
-    partition: int
-    end_offset: Offset
-
-
-class Offsets(BaseModel):
-    partitions: list[PartitionEnd]
-
-
 class Held(BaseModel):
     topic: str
     partition: int
@@ -314,19 +287,6 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-_LINES: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/x-ndjson": {
-                "schema": {
-                    "type": "string",
-                    "description": "One row change a line: an object with schema, table, op, before, after.",
-                }
-            }
-        },
-    }
-}
 router = APIRouter()
 
 
@@ -406,23 +366,6 @@ def sql(running: Running, script: Script) -> SqlSent:
     return SqlSent(**vars(sent), statements=tuple(statements))
 
 
-@router.post("/ddl", tags=["changes"])
-def ddl(running: Running, statement: Ddl) -> Sent:
-    """Execute one DDL statement and send it."""
-    return running.run_ddl(statement.query, statement.database)
-
-
-@router.post("/rows", tags=["changes"], openapi_extra=_LINES)
-async def rows(running: Running, request: Request) -> Sent:
-    """Commit row changes as one transaction and send them.
-
-    A line is ``{"schema", "table", "op", "before", "after"}``; ``op`` is insert, update or delete, values are canonical
-    text or null, those of integer columns may be numbers. If a line is refused, nothing has changed.
-    """
-    body = await request.body()
-    return await run_in_threadpool(lambda: running.send_rows(_read_lines(body)))
-
-
 @router.get("/tables", tags=["changes"])
 def tables(
     running: Running,
@@ -439,27 +382,6 @@ def tables(
         tables={".".join(name): list(own.values()) for name, own in sorted(found.items())},
         keys={".".join(name): list(own) for name, own in sorted(keys.items())},
     )
-
-
-def _read_lines(body: bytes) -> list[Mapping[str, Any]]:
-    lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
-    if not lines or len(lines) > _MOST_ROWS:
-        raise InvalidValueError(
-            "the request has no row" if not lines else f"the request has more than {_MOST_ROWS:,} rows",
-            remedy="Send one JSON object a line, each a row change",
-        )
-    changes = []
-    for number, line in lines:
-        try:
-            changes.append(parsed(line))
-            json.dumps(changes[-1], ensure_ascii=False).encode()  # refuses half of a surrogate pair
-        except ValueError as error:
-            raise InvalidValueError(
-                f"line {number} is not JSON that can be read: {error}",
-                remedy="Send one JSON object a line, each a row change",
-                row={"position": number - 1},
-            ) from None
-    return changes
 
 
 # -- scenarios and traffic ---------------------------------------------------------------------------------------------
@@ -511,12 +433,6 @@ def stop_traffic(running: Running) -> TrafficState:
     return _traffic(running.stop_traffic())
 
 
-@router.post("/traffic/rate", tags=["traffic"])
-def set_rate(running: Running, wanted: RateRequest) -> TrafficState:
-    """Generate so many rows a second from now on."""
-    return _traffic(running.set_rate(wanted.rate))
-
-
 def _traffic(state: emulating.TrafficState) -> TrafficState:
     error = None if state.error is None else error_body(state.error)
     return TrafficState(running=state.running, rate=state.rate, rows=state.rows, error=error)
@@ -566,17 +482,6 @@ def _message(message: Message, *, as_text: bool) -> SentMessage:
 
 def _base64(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode()
-
-
-@router.get("/offsets", tags=["delivery"])
-def offsets(running: Running, changefeed: ChangefeedId = DEFAULT) -> Offsets:
-    """Return where each topic-partition of the changefeed ends now, as the sink says."""
-    ends = running.sink(changefeed).current_ends()
-    return Offsets(
-        partitions=[
-            PartitionEnd(topic=topic, partition=number, end_offset=end) for (topic, number), end in ends.items()
-        ]
-    )
 
 
 @router.post("/redeliver", tags=["delivery"])

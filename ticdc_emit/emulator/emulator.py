@@ -10,7 +10,7 @@ import ctypes
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -312,31 +312,6 @@ class Emulator(Running):
             raise failure
         return sent, results
 
-    def send_rows(self, rows: Sequence[Mapping[str, Any]]) -> Sent:
-        """Commit row changes as one transaction and send them; see :class:`~ticdc_emit.History` for their form. Raises
-        the :class:`~ticdc_emit.errors.RowError` family, and what SQL raises, for rows that do not fit, and all while
-        the default changefeed is failed; then nothing has changed.
-        """
-        with self._call("row changes") as call:
-            self._refuse_failed()
-            default, failure = self.changefeed(), None
-            with self.source.taken(rows) as commits:
-                try:
-                    default.send_new(commits.end, refuses_rows=True)
-                except TicdcEmitError as error:
-                    if default.state != "failed":  # the rows were refused
-                        raise
-                    failure = error
-            self._send_new(commits.end, failure=failure)
-        return call.sent(commits.end, commits.row_count)
-
-    def run_ddl(self, query: str, database: str | None = None) -> Sent:
-        """Execute one DDL statement and send it. Raises :class:`~ticdc_emit.errors.DdlError`; nothing has changed."""
-        with self._call("DDL") as call:
-            commits = self.source.apply(query, database)
-            self._send_new(commits.end)
-        return call.sent(commits.end, 0)
-
     def tables(self, form: Literal["canonical", "messages"] = "canonical") -> Tables:
         """Return the expected tables: what a consumer that has read everything should have, by the names of messages.
         ``form``: ENUM, SET and binary values in canonical text, or as the default changefeed's messages show them.
@@ -392,9 +367,9 @@ class Emulator(Running):
         :class:`~ticdc_emit.errors.ChangefeedStateError` if a table has other columns than at the start.
         """
         with self._lock.held("the start of traffic"):
-            if rate is not None:
-                self.set_rate(rate)
             traffic = self._traffic
+            if rate is not None:
+                self._traffic_settings = replace(self._traffic_settings, rate=rate)
             if traffic is None:
                 begin = self.source.clock()
                 traffic = LiveTraffic(self._schema, replace(self._traffic_settings, rows=None, start=begin))
@@ -404,7 +379,9 @@ class Emulator(Running):
             if not is_as_before:
                 raise _table_changed()
             self._traffic, self._generated_of = traffic, self._tables_of(traffic)
-            if traffic.is_paused:
+            if rate is not None and not traffic.is_paused:
+                self._send_traffic()
+            if rate is not None or traffic.is_paused:
                 traffic.resume(self.source.clock(), self._rate)
             self._traffic_error = None
             return self.traffic
@@ -415,15 +392,6 @@ class Emulator(Running):
             if self._traffic is not None:
                 self._traffic.pause(self._send_traffic())
                 self._generated_of = self._tables_of(self._traffic)
-            return self.traffic
-
-    def set_rate(self, rate: float) -> TrafficState:
-        """Generate so many rows a second from now on, or when it is started."""
-        with self._lock.held("another rate of traffic"):
-            self._traffic_settings = replace(self._traffic_settings, rate=rate)
-            if self._traffic is not None and self._is_generating and rate != self._traffic.rate:
-                self._send_traffic()
-                self._traffic.resume(self.source.clock(), rate)
             return self.traffic
 
     def _send_traffic(self) -> int:
@@ -573,8 +541,9 @@ class Emulator(Running):
             if not call.partitions:
                 call.partitions = _partitions(feed.sink, counts, feed)
 
-    def _send_new(self, until: int, *, watermark: bool = True, failure: TicdcEmitError | None = None) -> None:
-        """Raises the error of the default changefeed, ``failure`` if it has met one already; the others keep theirs."""
+    def _send_new(self, until: int, *, watermark: bool = True) -> None:
+        """Raises the error of the default changefeed; the others keep theirs."""
+        failure: TicdcEmitError | None = None
         if watermark:
             self._last_watermark = time.monotonic()
         for feed in self.changefeeds.values():

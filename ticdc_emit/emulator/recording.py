@@ -160,12 +160,6 @@ class RecordingSink:
         with self._lock:
             return self._ends.ends.get(target, 0)
 
-    def current_ends(self) -> dict[Target, int]:
-        """Ask the sink for the end of each topic-partition, in order; a file's is counted."""
-        with self._lock:
-            ends = {target: self.end(target) for target in self.targets}
-        return ends | current_ends(self._sink, list(ends))
-
     def messages(
         self, topic: str | None = None, partition: int | None = None, last: int | None = None
     ) -> list[Message]:

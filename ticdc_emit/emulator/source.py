@@ -5,13 +5,11 @@ number of changefeeds. Only the clock is thread-safe: the emulator holds its loc
 from __future__ import annotations
 
 import copy
-import datetime as dt
 import re
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
@@ -22,15 +20,12 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.database.expressions import SessionValues
-from ticdc_emit.database.row_changes import change_rows
 from ticdc_emit.database.row_values import typed_changes
 from ticdc_emit.database.session import DEFAULT_SQL_MODE, Session, StatementResult
-from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.tables import Database, Rows, Tables, handle_of
-from ticdc_emit.database.transaction import OpenTransaction, Transaction
+from ticdc_emit.database.transaction import Transaction
 from ticdc_emit.emulator.call_lock import check_caller
-from ticdc_emit.errors import ChangefeedStateError, ConfigError, InvalidValueError, StatementError, TicdcEmitError
+from ticdc_emit.errors import ChangefeedStateError, ConfigError, StatementError, TicdcEmitError
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.plan.ddl import DdlStatement
 from ticdc_emit.schema.catalog import Catalog, current_database
@@ -38,7 +33,7 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.nodes.statements import CreateDatabase, UseDatabase
 from ticdc_emit.sql.script import ScriptStatement, parse_ddl, schema_statements, script_statements
 from ticdc_emit.sql.words import quoted
-from ticdc_emit.traffic.history import canonical_rows, rows_to_arrow
+from ticdc_emit.traffic.history import rows_to_arrow
 from ticdc_emit.tso import compose
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -212,40 +207,6 @@ class Source:
         if database is not None:
             session.execute(f"USE {quoted(database)}")
         return session
-
-    @contextmanager
-    def taken(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Commits]:
-        """Commit row changes in the generic form as one transaction, and take them back if the block raises."""
-        start, commit_ts = self.clock.last, self.clock()
-        for position, row in enumerate(rows):
-            for name in sorted(row.keys() - _MEMBERS) if isinstance(row, Mapping) else ():
-                fault = "a commit_ts, which the server's clock gives" if name == "commit_ts" else f"the member {name!r}"
-                raise InvalidValueError(
-                    f"a row has {fault}",
-                    remedy="Give schema, table, op, before and after; all rows of one request are one transaction",
-                    column=name,
-                    row={"position": position},
-                )
-        stamped = [{**row, "commit_ts": commit_ts} if isinstance(row, Mapping) else row for row in rows]
-        transaction, now = OpenTransaction(commit_ts - 1), dt.datetime.now(dt.timezone.utc)
-        running = RunningStatement(self._database, transaction, SessionValues(now), writes_unchanged=True)
-        try:
-            change_rows(canonical_rows(stamped, lambda schema, name, _: self.catalog.table(schema, name)), running)
-            changes = transaction.commit(commit_ts).changes
-            yield self._logged(Commits(start, commit_ts, rows_to_arrow(changes) if changes else None))
-        except BaseException:
-            transaction.rollback()
-            if self.end == commit_ts:
-                self.retained_bytes -= self._log.pop().nbytes
-            raise
-
-    def apply(self, query: str, database: str | None) -> Commits:
-        """Execute one DDL statement. Raises :class:`~ticdc_emit.errors.DdlError`, and then nothing has changed."""
-        start, commit_ts = self.clock.last, self.clock()
-        schema = database or current_database(None, self.catalog)
-        events = self._database.apply_statement(query, commit_ts, schema=schema, sql_mode=self._sql_mode)
-        ddl = ((commit_ts, schema, query),) if events else ()
-        return self._logged(Commits(start, commit_ts, ddl=ddl))
 
     def take_generated(
         self, changes: Mapping[str, Sequence[pa.RecordBatch]], until: int, ddl: Sequence[tuple[int, str]] = ()

@@ -36,9 +36,6 @@ type Control struct {
 func (c *Control) SQL(script string) (Sent, error) {
 	return c.send("/sql", map[string]any{"sql": script})
 }
-func (c *Control) DDL(query string) (Sent, error) {
-	return c.send("/ddl", map[string]any{"query": query})
-}
 func (c *Control) Redeliver(last int) (Sent, error) {
 	return c.send("/redeliver", map[string]any{"last": last})
 }

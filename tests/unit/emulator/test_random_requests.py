@@ -70,7 +70,6 @@ _REPLICA_CONFIGS = st.fixed_dictionaries(
 )
 _LIKELY: dict[str, st.SearchStrategy[Any]] = {
     "sql": st.lists(_STATEMENTS, max_size=4).map("; ".join),
-    "query": _STATEMENTS,
     "database": st.sampled_from(["shop", "test", "none"]),
     "topic": st.sampled_from(["shop_orders", "shop_clerks", "ticdc", "none"]),
     "partition": st.integers(0, 2),
@@ -82,22 +81,6 @@ _LIKELY: dict[str, st.SearchStrategy[Any]] = {
     "sink_uri": st.sampled_from(["blackhole://", "memory://random?protocol=canal-json", "mysql://root@x/"]),
     "replica_config": _REPLICA_CONFIGS,
 }
-_COLUMNS = st.sampled_from(["id", "note", "state", "name"])
-_LINES = st.lists(
-    st.fixed_dictionaries(
-        {
-            "schema": st.sampled_from(["shop", "none"]),
-            "table": st.sampled_from(["orders", "clerks"]),
-            "op": st.sampled_from(["insert", "update", "delete", "c"]),
-        },
-        optional={
-            which: st.dictionaries(st.sampled_from(["id", "note", "state", "name"]), _VALUES)
-            for which in ("before", "after")
-        },
-    ),
-    min_size=1,
-    max_size=4,
-).map(lambda rows: "\n".join(map(json.dumps, rows)))
 
 
 @st.composite
@@ -111,8 +94,6 @@ def _requests(draw: st.DrawFn) -> tuple[str, str, dict[str, Any], str | None]:
     query = draw(st.dictionaries(_NAMES | st.sampled_from(["as", "changefeed"]), st.sampled_from(_WORDS), max_size=2))
     if draw(st.booleans()):
         return method, path, query if draw(st.booleans()) else {}, draw(st.none() | _BODIES)
-    if path == "/rows":
-        return method, path, {}, draw(_LINES)
     names = draw(st.lists(st.sampled_from(sorted(_LIKELY)), unique=True, max_size=len(_LIKELY)))
     own = [name for name in names if name in members]
     return method, path, {}, json.dumps({name: draw(_LIKELY[name] | _VALUES) for name in own})

@@ -44,9 +44,9 @@ def _inserted(api: ApiClient, name: str = "one") -> list[str]:
 
 
 def _insert(api: ApiClient, *ids: int, table: str = "orders") -> Any:
-    others = {"orders": {"note": "a", "state": "new"}, "clerks": {"name": "Ada"}}[table]
-    rows = [{"schema": "shop", "table": table, "op": "insert", "after": {"id": number, **others}} for number in ids]
-    return api.post("/rows", "\n".join(map(json.dumps, rows)))
+    others = {"orders": "'a', 'new'", "clerks": "'Ada'"}[table]
+    rows = ", ".join(f"({number}, {others})" for number in ids)
+    return api.post("/sql", {"sql": f"INSERT INTO {table} VALUES {rows}"})
 
 
 # what TiCDC's documentation shows, in its order (docs.pingcap.com/tidb/stable/ticdc-open-api-v2), and the answer's keys

@@ -37,7 +37,6 @@ public final class TicdcControl {
 
     public Tables tables() { return call("GET", "/tables", Map.of(), Tables.class); }
     public Sent sql(String script) { return call("POST", "/sql", Map.of("sql", script), Sent.class); }
-    public Sent ddl(String query) { return call("POST", "/ddl", Map.of("query", query), Sent.class); }
     public Sent redeliver(int last) { return call("POST", "/redeliver", Map.of("last", last), Sent.class); }
     public Sent restart(int transactions) {
         return call("POST", "/restart", Map.of("transactions", transactions), Sent.class);
