@@ -394,6 +394,7 @@ _KINDS = {
     "ddl": "DDL message",
     "watermark": "watermark",
     "bootstrap": "BOOTSTRAP message",
+    "nameless": "nameless DELETE",
     "unreadable": "unreadable message",
 }
 

@@ -259,26 +259,33 @@ def _of(row: RowEvent) -> tuple[object, ...]:
 
 
 class KeyOrder(Invariant):
-    """Within a partition, new rows of a key are in commit order; with ``deletes_first``, a DELETE begins its commit."""
+    """Within a partition, new rows of a key are in commit order; with ``deletes_first``, a DELETE begins its commit.
+    Where the first messages are gone, what is older than the key's first row may have been among them.
+    """
 
     name = "key-order"
 
-    def __init__(self, *, deletes_first: bool) -> None:
+    def __init__(self, stream: Stream, *, deletes_first: bool) -> None:
+        self._stream = stream
         self._deletes_first = deletes_first
         self._newest: dict[int, tuple[int, int | str]] = {}
+        self._oldest: dict[int, int] = {}
         self._behind: dict[int, Seen] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         if seen.key is None or seen.commit is None:
             return ()
         known, row = self._newest.get(seen.number), seen.row
-        if self._deletes_first and seen.first and known and row and row.op == "delete" and known[0] == row.commit_ts:
+        if known is None and not self._stream.begins(seen.target):
+            self._oldest[seen.number] = seen.commit
+        first = seen.first and seen.commit > self._oldest.get(seen.number, -1)
+        if self._deletes_first and first and known and row and row.op == "delete" and known[0] == row.commit_ts:
             return (seen.finding(self.name, f"a DELETE comes after another row of its commit ({_shown(known[1])})"),)
         if known is None or seen.commit >= known[0]:
             self._newest[seen.number] = seen.commit, seen.spot
             self._behind.pop(seen.number, None)
             return ()
-        if not seen.first:
+        if not first:
             self._behind[seen.number] = seen
             return ()
         return (seen.finding(self.name, f"commit_ts {seen.commit} comes after {known[0]} ({_shown(known[1])})"),)
@@ -313,25 +320,30 @@ class Duplicates(Invariant):
 
 class Watermarks(Invariant):
     """A watermark is not lower than the previous one, unless it is a repetition; nothing new at or below it follows. If
-    a topic has watermarks, each of its partitions has them.
+    a topic has watermarks, each of its partitions has them. Where the first messages of a partition are gone, what is
+    not newer than all up to its first watermark may have been among them.
     """
 
     name = "watermark"
 
-    def __init__(self) -> None:
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
         self._highest: dict[Target, tuple[int, int]] = {}
+        self._oldest: dict[Target, int] = {}
         self._known: set[tuple[Target, int]] = set()
         self._statements: set[tuple[Target, int | None, str]] = set()
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         event, target = seen.event, seen.target
         highest, offset = self._highest.get(target, (-1, -1))
+        if highest < 0 and event.commit_ts is not None and not self._stream.begins(target):
+            self._oldest[target] = max(event.commit_ts, self._oldest.get(target, -1))
         if isinstance(event, WatermarkEvent):
             new = (target, event.commit_ts) not in self._known
             self._known.add((target, event.commit_ts))
             if event.commit_ts > highest:
                 self._highest[target] = event.commit_ts, seen.message.offset
-            elif new:
+            elif new and event.commit_ts > self._oldest.get(target, -1):
                 text = f"watermark {event.commit_ts} comes after {highest} (offset {offset})"
                 return (seen.finding(self.name, text),)
             return ()
@@ -340,7 +352,7 @@ class Watermarks(Invariant):
             statement = target, event.commit_ts, event.query
             first = statement not in self._statements
             self._statements.add(statement)
-        if first and event.commit_ts is not None and event.commit_ts <= highest:
+        if first and event.commit_ts is not None and self._oldest.get(target, -1) < event.commit_ts <= highest:
             text = f"commit_ts {event.commit_ts} is new after watermark {highest} (offset {offset})"
             return (seen.finding(self.name, text),)
         return ()

@@ -32,6 +32,7 @@ from ticdc_emit.consume.source_tables import SourceTables
 from ticdc_emit.consume.storage_folder import FILE_NUMBERS, SCHEMA_FILES
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.hints import counted
+from ticdc_emit.protocols.avro.schema import DELETE_MARK
 from ticdc_emit.protocols.decoder import EventReader, Part
 from ticdc_emit.protocols.events import DecodeError, RowEvent, as_decode_error, kind_of
 from ticdc_emit.protocols.registered_avro import SchemaSource
@@ -73,8 +74,8 @@ class Verifier:
     ``empty_source``: the tables had no rows before the first message. ``expected``: what the senders report.
     ``schema``: DDL of the source's tables.
 
-    ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: the number
-    of findings by invariant.
+    ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``nameless``: a delete of Avro without
+    key and value, ``unreadable``), ``found``: the number of findings by invariant.
     """
 
     def __init__(
@@ -92,14 +93,16 @@ class Verifier:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         self._reader = reader_for(config, schemas=schemas)
         self._avro = config.codec.protocol.spec.registers_schemas
+        # a DELETE of a table without a primary key then has no key and no value, so it names neither table nor row
+        self._has_nameless = config.codec.protocol is Protocol.AVRO and config.release.avro.key_columns == "primary-key"
         self._continuity = Continuity(config, empty_source=empty_source)
         self._source = None if schema is None else SourceTables(config, self._reader, schema)
         own = () if self._source is None else (self._source,)
-        self._invariants = (*_invariants_of(config, self._reader, claims), *own, self._continuity)
+        self._stream = Stream()
+        self._invariants = (*_invariants_of(config, self._reader, claims, self._stream), *own, self._continuity)
         keyed = config.codec.protocol in (Protocol.AVRO, Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO)
         self._of_partitions = () if keyed else (Offsets(),)
         self._has_offsets = config.storage is None
-        self._stream = Stream()
         self._least = config.kafka.partition_num or 1
         self._rows: set[int] = set()
         self._most = most
@@ -115,6 +118,11 @@ class Verifier:
         if self._stream.take((topic, partition), offset):
             known = self._stream.partitions.get(topic, self._least)
             self._stream.partitions[topic] = max(known, partition + 1)
+        if self._has_nameless and not key and (not value or value[:1] == DELETE_MARK):
+            self.counts["nameless"] += 1
+            if self._watch is not None:
+                self._watch(message, None)
+            return
         try:
             with as_decode_error:
                 parts = self._reader.parts(key, value)
@@ -147,7 +155,7 @@ class Verifier:
         for invariant in (*self._invariants, *self._of_partitions):
             self.add(invariant.end(self._stream))
         if self._expected is not None:
-            self.add(self._expected.findings())
+            self.add(self._expected.findings(nameless=self.counts["nameless"]))
         return sorted(self._findings, key=_position)
 
     def proof(self) -> Proof:
@@ -163,6 +171,8 @@ class Verifier:
         ]
         if stream.gaps:
             limits.append("messages at some offsets: they are gone, or were never there")
+        if nameless := self.counts["nameless"]:
+            limits.append(f"which rows {counted(nameless, 'DELETE')} of tables without a primary key are of")
         compared = self._expected is not None and not self._expected.limits
         limits += self._continuity.limits(ends_known=compared)
         if self._source is not None:
@@ -233,12 +243,12 @@ class Verifier:
 
 
 def _invariants_of(
-    config: ChangefeedConfig, reader: EventReader, claims: Callable[[str], bytes] | None
+    config: ChangefeedConfig, reader: EventReader, claims: Callable[[str], bytes] | None, stream: Stream
 ) -> tuple[Invariant, ...]:
     invariants: list[Invariant] = [
-        KeyOrder(deletes_first=config.release.transactions.split_order == "by-kind"),
+        KeyOrder(stream, deletes_first=config.release.transactions.split_order == "by-kind"),
         Duplicates(),
-        Watermarks(),
+        Watermarks(stream),
         DdlPartitions(config),
         KeyColumns(config, reader),
     ]

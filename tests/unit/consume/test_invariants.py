@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from delivered import by_place, redelivered
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.consume.expected import ExpectedChanges
 from ticdc_emit.consume.invariants import Finding
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.verify import INVARIANTS, Verifier, verify
@@ -153,6 +156,50 @@ def test_a_repetition_may_be_made_later(feed: str, made: bytes) -> None:
     again = [message._replace(value=(message.value or b"").replace(made, made + b"9")) for message in stream.messages]
     assert again != stream.messages
     assert stream.findings([*stream.messages, *again]) == []
+
+
+@pytest.mark.parametrize("feed", FEEDS)
+def test_what_comes_again_may_be_older_than_all_that_is_left(feed: str) -> None:
+    stream, chance = clean(feed, 2), random.Random(feed)
+    for seed in range(20):
+        left = []
+        for partition in by_place(redelivered(stream.messages, seed)):
+            arrived = [message._replace(offset=offset) for offset, message in enumerate(partition)]
+            left += arrived[chance.randrange(len(arrived)) :]
+        assert verify(left, stream.config, schemas=stream.schemas) == []
+
+
+@pytest.mark.parametrize(("release", "found"), [("classic", ["key-order"]), ("next", [])])
+def test_a_delete_begins_its_commit_where_the_release_sends_deletes_first(release: str, found: list[str]) -> None:
+    config = load_changefeed(f"memory://x?{PARAMETERS['canal-json']}&partition-num=1", release=release)
+    rows = [change(1, "orders", key, None, "new") for key in (1, 2)]
+    for key in (1, 2):  # they change places
+        rows.append({**change(2, "orders", key, "new", "moved"), "after": {"id": str(3 - key), "state": "moved"}})
+    messages = History(TABLES, rows).messages(config)
+    assert verify(messages, config) == []
+    values = [each.value or b"" for each in messages]
+    (deleted,) = (at for at, value in enumerate(values) if b"DELETE" in value and b'"id":"1"' in value)
+    last = max(at for at, value in enumerate(values) if b"INSERT" in value)
+    late = [*messages[:deleted], *messages[deleted + 1 : last + 1], messages[deleted], *messages[last + 1 :]]
+    moved = [message._replace(offset=offset) for offset, message in enumerate(late)]
+    assert [each.invariant for each in verify(moved, config)] == found
+
+
+def test_deletes_of_avro_that_name_no_row_are_counted() -> None:
+    uri = f"memory://x?{PARAMETERS['avro']}&partition-num=1"
+    config = load_changefeed(uri, release="next", schema_registry="http://127.0.0.1:1")
+    rows = [change(second, "orders", 1, *images) for second, images in enumerate([(None, "new"), ("new", None)], 1)]
+    registry, schema = MemoryRegistry(), TABLES.replace("bigint primary key", "bigint not null unique")
+    messages = History(schema, rows).messages(config, registry=registry)
+    assert {messages[-1].key, messages[-1].value} <= {None, b""}
+    report = {"changes": {"shop.orders": {"insert": 1, "delete": 1, "digest": "0"}}, "discarded": ()}
+    schemas = {post.id: post.schema for post in registry.posts if post.id is not None}
+    verifier = Verifier(config, schemas=schemas, expected=ExpectedChanges(config, [report]))
+    verifier.see_all(messages)
+    assert (verifier.finish(), dict(verifier.counts)) == ([], {"row": 1, "nameless": 1})
+    limits = "; ".join(verifier.proof().not_shown)
+    assert "which rows 1 DELETE of tables without a primary key are of" in limits
+    assert "its deletes may be those without key and value" in limits
 
 
 # -- what each invariant finds ----------------------------------------------------------------------------------------
