@@ -20,7 +20,7 @@ from ticdc_emit.errors import ChangefeedStateError, TicdcEmitError
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import ReportCallback
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.protocols.events import DecodeError, RowEvent, WatermarkEvent
+from ticdc_emit.protocols.events import DecodeError, RowEvent
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.filter_rules import FilterRules
 from ticdc_emit.schema.catalog import Catalog
@@ -69,8 +69,6 @@ class EmulatedChangefeed:
         self._held_since: dict[Target, int] = {}
         self.position = start_ts
         """The TSO up to which it has made messages, sent or held back."""
-        self.tables: list[TableInfo] = []
-        """Those that it replicates, as of what it has sent."""
         self._feed = self._begin(start_ts)
 
     @property
@@ -113,11 +111,6 @@ class EmulatedChangefeed:
         if self._feed is not None:
             self._feed.run(due.batch(), self._feed.next_batch_id(), final=False, until=due.end, watermark=watermark)
         self.position = due.end
-        if due.ddl:
-            self._look_at_tables()
-
-    def _look_at_tables(self) -> None:
-        self.tables = [] if self.config is None else tables_of(self.config, self._source.catalog)[0]
 
     def _fail(self, error: TicdcEmitError) -> None:
         self.error = error
@@ -125,18 +118,16 @@ class EmulatedChangefeed:
 
     def _begin(self, checkpoint: int) -> Changefeed | None:
         self._source.check_start(checkpoint)
-        feed = None
-        if self.config is not None and self.sink is not None:
-            feed = Changefeed(
-                self.config,
-                self.sink,
-                self._source.catalog_at(checkpoint),
-                options=self._options,
-                registry=self._registry,
-                on_report=self._on_report,
-            )
-        self._look_at_tables()
-        return feed
+        if self.config is None or self.sink is None:
+            return None
+        return Changefeed(
+            self.config,
+            self.sink,
+            self._source.catalog_at(checkpoint),
+            options=self._options,
+            registry=self._registry,
+            on_report=self._on_report,
+        )
 
     # -- states -------------------------------------------------------------------------------------------------------
 
@@ -190,17 +181,3 @@ class EmulatedChangefeed:
         sink.release(topic, partition)
         for target in released:
             self._held_since.pop(target, None)
-
-    def repeat_watermark(self, topic: str | None, partition: int | None) -> None:
-        """Send each topic-partition's last watermark again. Raises :class:`~ticdc_emit.errors.ChangefeedStateError`."""
-        sink = self.recording
-        assert self.config is not None
-        if not self.config.codec.has_watermarks:
-            raise ChangefeedStateError(
-                f"the protocol {self.config.codec.form} has no watermarks with these options",
-                remedy="Use enable-tidb-extension=true, for Avro also avro-enable-watermark=true, or another protocol",
-            )
-        reader = reader_for(self.config)
-        is_watermark = lambda sent: isinstance(reader.read(sent.key, sent.value), WatermarkEvent)  # noqa: E731
-        if not sink.redeliver(1, topic, partition, is_watermark):
-            raise ChangefeedStateError("no watermark was sent yet", remedy="Send a change first, or wait a second")

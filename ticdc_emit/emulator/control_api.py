@@ -507,13 +507,6 @@ def release(running: Running, wanted: Chosen | None = None, changefeed: Changefe
     return running.release(asked.topic, asked.partition, changefeed=changefeed)
 
 
-@router.post("/watermark", tags=["delivery"])
-def watermark(running: Running, wanted: Chosen | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
-    """Send the last watermark of each topic-partition once more, the same bytes."""
-    asked = wanted or Chosen()
-    return running.repeat_watermark(asked.topic, asked.partition, changefeed=changefeed)
-
-
 @router.post("/restart", tags=["delivery"])
 def restart(running: Running, wanted: RestartRequest | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
     """Stop the changefeed as a crash does and start it at a checkpoint: everything after it is sent again."""

@@ -460,7 +460,9 @@ class Emulator(Running):
         rows_only: bool = False,
         changefeed: str = DEFAULT,
     ) -> Sent:
-        """Send each topic-partition's last messages again; ``rows_only``: those with rows, no watermarks and DDL."""
+        """Send each topic-partition's last messages again, the very last of which is a watermark where the protocol has
+        them; ``rows_only``: those with rows, no watermarks and DDL.
+        """
         with self._call("redeliver", changefeed) as call:
             rows_in = call.feed.rows_in
             self.sink(changefeed).redeliver(last, topic, partition, lambda each: not rows_only or rows_in([each]) > 0)
@@ -476,14 +478,6 @@ class Emulator(Running):
         """Send what was held back, in order."""
         with self._call("release", changefeed) as call:
             self.changefeed(changefeed).release(topic, partition)
-        return call.sent()
-
-    def repeat_watermark(
-        self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT
-    ) -> Sent:
-        """Send the last watermark of each topic-partition once more, the same bytes."""
-        with self._call("a watermark again", changefeed) as call:
-            self.changefeed(changefeed).repeat_watermark(topic, partition)
         return call.sent()
 
     def restart(

@@ -196,8 +196,8 @@ class RecordingSink:
         topic: str | None = None,
         partition: int | None = None,
         is_wanted: Callable[[Message], bool] = lambda _: True,
-    ) -> int:
-        """Send each topic-partition's last wanted messages again, after those that wait, and return their number."""
+    ) -> None:
+        """Send each topic-partition's last wanted messages again, after those that wait."""
         with self._sending:
             again = []
             for target in self.chosen(topic, partition):
@@ -207,7 +207,6 @@ class RecordingSink:
                     sizes = np.array(list(map(_size, keys, values)), np.int64)
                     again.append(PartitionBatch(*target, keys, values, sizes))
             self._deliver(again)
-            return sum(len(batch.keys) for batch in again)
 
     def hold(self, topic: str, partition: int) -> None:
         with self._sending, self._lock:

@@ -39,7 +39,6 @@ from ticdc_emit.tso import compose
 MOST_BYTES = 64 * 1024 * 1024
 """Of commits."""
 
-_MEMBERS = frozenset({"schema", "table", "op", "before", "after"})
 _OVERHEAD = 14 * 1024  # bytes of memory of a commit beside its values, measured
 _MOST_ROWS = 10_000  # of one batch, where a changefeed catches up
 

@@ -182,15 +182,11 @@ def test_a_held_partition_stops_the_checkpoint_until_its_release(server: Server,
     assert emulator.changefeed().checkpoint == sent.commit_ts
 
 
-def test_a_watermark_is_repeated_with_the_same_bytes(serve: Callable[..., Server]) -> None:
-    server = serve()
+def test_what_comes_last_again_is_the_watermark_with_the_same_bytes(server: Server) -> None:
     sent = _insert(server.emulator, 1)
-    again = server.emulator.repeat_watermark("shop_clerks", 0)
-    marks = [each.value for each in server.read(sent) if (each.topic, each.partition) == ("shop_clerks", 0)]
-    assert [each.value for each in server.read(again)] == marks
-    without = serve("protocol=canal-json")
-    with pytest.raises(ChangefeedStateError, match="has no watermarks"):
-        without.emulator.repeat_watermark()
+    again = server.emulator.redeliver(1)
+    assert {each.value for each in server.read(again)} == {server.read(sent)[-1].value}
+    assert server.kinds(again) == ["TIDB_WATERMARK"] * 6
 
 
 def test_a_restart_sends_everything_after_the_checkpoint_again(server: Server, emulator: Emulator) -> None:
@@ -502,8 +498,7 @@ def test_a_consumer_that_begins_at_a_reset_has_the_expected_tables(
         "INSERT INTO clerks (name) VALUES ('Ada')"
     )
     emulator.restart(transactions=3)
-    if server.config.codec.has_watermarks:
-        emulator.repeat_watermark()
+    emulator.redeliver(1)
     consumer = ReferenceConsumer(server.config, SCHEMA, partitions=server.partitions, schemas=registry.schemas or None)
     new = [each for each in server.read() if each.offset >= begins.get((each.topic, each.partition), 0)]
     consumer.take_all(sorted(new, key=lambda each: each.offset))
@@ -530,8 +525,8 @@ def _hold_and_restart(emulator: Emulator) -> None:
 
 _DELIVERIES: dict[str, Callable[[Emulator], object]] = {
     "redeliver": lambda emulator: emulator.redeliver(5),
+    "redeliver the watermark": lambda emulator: emulator.redeliver(1),
     "restart": lambda emulator: emulator.restart(transactions=3),
-    "repeat a watermark": lambda emulator: emulator.repeat_watermark(),
     "hold and release": _hold_and_release,
     "hold and restart": _hold_and_restart,
     "alter and reset": lambda emulator: (emulator.run_sql("ALTER TABLE orders ADD COLUMN c INT"), emulator.reset()),
