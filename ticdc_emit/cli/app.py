@@ -126,15 +126,6 @@ class Emit(BadRowOptions, SinkOptions, SparkOptions, OutputOptions):
         "TSO for all plain rows when --commit-time-column is not given. Default: now.", None, min=1
     )
     ignore_unknown_columns: bool = option("Leave out columns that the table does not have.", False)
-    registry_ca: Path | None = option(
-        "PEM file of the registry's authorities.", None, panel=CHANGEFEED, metavar="FILE", dir_okay=False
-    )
-    registry_cert: Path | None = option(
-        "PEM file of the client's certificate.", None, panel=CHANGEFEED, metavar="FILE", dir_okay=False
-    )
-    registry_key: Path | None = option(
-        "PEM file of the client's key.", None, panel=CHANGEFEED, metavar="FILE", dir_okay=False
-    )
     on_spark: bool = on_spark_option()
 
 

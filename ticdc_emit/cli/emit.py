@@ -51,8 +51,6 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.plan.ddl import catalog_for
-from ticdc_emit.registry.base import registry_for
-from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.tso import compose
@@ -70,8 +68,6 @@ def run(options: Emit) -> int:
     """Emit row changes, or plain rows as inserts, whose columns and ``--keys`` make the schema if it is not given."""
     spark = options.spark_settings
     changefeed = options.changefeed()
-    tls = RegistryTls(options.registry_ca, options.registry_cert, options.registry_key)
-    registry = None if tls == RegistryTls() else registry_for(changefeed, tls)
     if options.schema is not None and options.keys is not None:
         raise ConfigError("the schema file has the keys", remedy="Leave out --keys", option="keys")
     ddl = schema_of_file(options.schema, options.schema_dialect)
@@ -95,7 +91,7 @@ def run(options: Emit) -> int:
         from ticdc_emit.spark import TicdcSink
 
         given: Any = {"message_digests": options.as_json, **options.bad_row_options}
-        sink = TicdcSink(changefeed, catalog, table=info.full_name, registry=registry, **given)
+        sink = TicdcSink(changefeed, catalog, table=info.full_name, **given)
         doing = f"emitting {options.input} as changes of {info.full_name} to {mask_uri(options.sink_uri)}"
         size = math.inf if files is None else files.size
         rows = None
