@@ -35,10 +35,13 @@ def target_at(
     from ticdc_emit.testing import EmbeddedKafka
 
     kafka = stack.enter_context(EmbeddedKafka())
-    sink = read_document(changefeed).table("sink")
-    protocol = Protocol.parse((sink.text("protocol") if sink else None) or "")
-    extension = "?enable-tidb-extension=true" if protocol.spec.extension else ""
-    return kafka, f"kafka://{kafka.bootstrap}/{topic}{extension}"
+    return kafka, with_extension(f"kafka://{kafka.bootstrap}/{topic}?", changefeed)
+
+
+def with_extension(uri: str, changefeed: str | os.PathLike[str] | dict[str, Any]) -> str:
+    """Return a sink URI, which ends with ``?`` or ``&``, with TiDB's extension if the changefeed's protocol has it."""
+    protocol = Protocol.parse(read_document(changefeed).at("sink").text("protocol") or "")
+    return f"{uri}enable-tidb-extension=true" if protocol.spec.extension else uri[:-1]
 
 
 def changefeed_at(

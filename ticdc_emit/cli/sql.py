@@ -13,11 +13,10 @@ from uuid import uuid4
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, step, warn_of_nothing
 from ticdc_emit.cli.input_files import STDIN
-from ticdc_emit.cli.messages import changefeed_at, message_dict, print_messages
+from ticdc_emit.cli.messages import changefeed_at, message_dict, print_messages, with_extension
 from ticdc_emit.cli.options import moment
 from ticdc_emit.cli.schema_files import in_tidb_sql, text_of_file
-from ticdc_emit.config import Protocol, mask_uri
-from ticdc_emit.config.document import read_document
+from ticdc_emit.config import mask_uri
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.memory import clear, messages
@@ -45,8 +44,9 @@ def run(options: Sql) -> int:
     )
     with ExitStack() as stack:
         document: Any = options.config or protocol_document(options.protocol, options.sink_uri)
-        feed = changefeed_at(stack, options.sink_uri or _shown_uri(document), document, options)
         here = options.sink_uri is None
+        uri = options.sink_uri or with_extension(f"memory://sql-{uuid4()}?partition-num=1&", document)
+        feed = changefeed_at(stack, uri, document, options)
         if here:
             stack.callback(clear, feed.sink_uri.path)
         amount = f"{counted(len(history.rows), 'row change')} and {counted(len(history.ddl), 'statement')} of DDL"
@@ -75,10 +75,3 @@ def _text(script: str) -> str:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         raise SchemaError(f"cannot read the script: {error}", remedy="Give it in UTF-8", path=STDIN) from None
-
-
-def _shown_uri(changefeed: Any) -> str:
-    sink = read_document(changefeed).table("sink")
-    protocol = Protocol.parse((sink.text("protocol") if sink else None) or "")
-    extension = "&enable-tidb-extension=true" if protocol.spec.extension else ""
-    return f"memory://sql-{uuid4()}?partition-num=1{extension}"
