@@ -536,7 +536,7 @@ class Emulator(Running):
                 call.partitions = _partitions(feed.sink, counts, feed)
 
     def _send_new(self, until: int, *, watermark: bool = True) -> None:
-        """Raises the error of the default changefeed; the others keep theirs."""
+        """Raises the error of the default changefeed, also if it has failed before; the others keep theirs."""
         failure: TicdcEmitError | None = None
         if watermark:
             self._last_watermark = time.monotonic()
@@ -548,9 +548,6 @@ class Emulator(Running):
                     failure = error
         if failure is not None:
             raise failure
-        self._refuse_failed()
-
-    def _refuse_failed(self) -> None:
         feed = self.changefeed()
         if feed.state == "failed" and feed.error is not None:
             raise ChangefeedStateError(

@@ -50,15 +50,16 @@ def ts(second: float) -> int:
     return _START + int(second * _SECOND)
 
 
-def _rows() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-
-    def change(second: float, table: str, before: Any, after: Any) -> None:
+class _Rows(list[dict[str, Any]]):
+    def change(self, second: float, table: str, before: Any, after: Any) -> None:
         op = "c" if before is None else "d" if after is None else "u"
-        rows.append(
-            {"schema": "test", "table": table, "op": op, "commit_ts": ts(second), "before": before, "after": after}
-        )
+        place = {"schema": "test", "table": table, "op": op, "commit_ts": ts(second)}
+        self.append({**place, "before": before, "after": after})
 
+
+def _rows() -> _Rows:
+    rows = _Rows()
+    change = rows.change
     for row in (FULL, PLAIN, EMPTY):
         change(1, "t", None, row)
     changed = {**PLAIN, "name": "renamed", "e": "d'e", "s": "y", "stamp": None}
@@ -86,13 +87,7 @@ def _rows() -> list[dict[str, Any]]:
 
 def _with_ddl() -> History:
     rows = _rows()
-
-    def change(second: float, table: str, before: Any, after: Any) -> None:
-        op = "c" if before is None else "d" if after is None else "u"
-        rows.append(
-            {"schema": "test", "table": table, "op": op, "commit_ts": ts(second), "before": before, "after": after}
-        )
-
+    change = rows.change
     ddl = (
         (ts(10), "alter table test.pair add column added decimal(6,2) not null default 1.5 first"),
         (ts(11), "alter table test.pair rename column v to w"),

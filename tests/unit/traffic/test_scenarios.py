@@ -419,13 +419,6 @@ def test_a_seed_tells_the_tables_for_every_protocol(kind: ScenarioKind) -> None:
     assert all((each.schema, each.expected) == (first.schema, first.expected) for each in others)
 
 
-def test_offsets_count_in_each_partition() -> None:
-    case = made("slow-partition", "canal-json")
-    for partition in range(3):
-        offsets = [message.offset for message in case.messages if message.partition == partition]
-        assert offsets == list(range(len(offsets)))
-
-
 @pytest.mark.parametrize("name", ["redelivery", "reordered-ddl", "tombstones"])
 def test_a_scenario_is_sent_as_it_is(name: str) -> None:
     case = made(name, next(kind.protocols[0] for kind in scenarios() if kind.name == name))
