@@ -56,37 +56,22 @@ class TopicEnds:
     ends: dict[Target, int] = field(default_factory=dict)
 
     def learn(self, sink: Sink, partitions: Mapping[str, int]) -> None:
-        """Ask the sink for the ends of topics that are new; a file counts from 0."""
-        new = [
-            (topic, number)
-            for topic, count in partitions.items()
-            for number in range(count)
-            if (topic, number) not in self.ends
-        ]
-        if new:
-            known = current_ends(sink, new)
-            self.ends |= {target: known.get(target, 0) for target in new}
+        """Ask a Kafka or the memory for the ends of topics that are new; a file counts from 0. Raises the errors of the
+        sink.
+        """
+        every = [(topic, number) for topic, count in partitions.items() for number in range(count)]
+        new = [target for target in every if target not in self.ends]
+        known: Mapping[Target, int] = {}
+        if new and isinstance(sink, KafkaSink):
+            known = {target: end for target, (_, end) in offset_ranges(sink.connection_settings(), new).items()}
+        elif new and isinstance(sink, MemorySink):
+            known = Counter(message[:2] for message in messages(sink.name))
+        self.ends |= {target: known.get(target, 0) for target in new}
 
     def advance(self, target: Target, count: int) -> int:
         first = self.ends.get(target, 0)
         self.ends[target] = first + count
         return first
-
-
-def current_ends(sink: Sink, targets: Iterable[Target]) -> dict[Target, int]:
-    """Ask a Kafka or the memory for the ends of topic-partitions; raises the errors of the sink."""
-    targets = list(targets)
-    if isinstance(sink, KafkaSink):
-        ranges = offset_ranges(sink.connection_settings(), targets)
-        return {target: end for target, (_, end) in ranges.items()}
-    if isinstance(sink, MemorySink):
-        ends = dict.fromkeys(targets, 0)
-        for message in messages(sink.name):
-            target = message.topic, message.partition
-            if target in ends:
-                ends[target] = message.offset + 1
-        return ends
-    return {}
 
 
 class RecordingSink:
