@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -65,9 +65,10 @@ class TopicSource:
     by_uri: bool = False
     waiting: int = 0
 
-    def claims(self) -> ClaimStore | None:
-        """Return the changefeed's claim-check storage, ``None`` where it has none."""
-        return ClaimStore.of(self.config.codec.large_message_handle)
+    def claims(self, options: TailOptions | Verify) -> Callable[[str], bytes] | None:
+        """Return what gets an object of the changefeed's claim-check storage; ``None`` if none is wanted, or there."""
+        store = ClaimStore.of(self.config.codec.large_message_handle) if options.claims else None
+        return None if store is None else store.get
 
     def messages(self, *, newest: int | None = None, follow: bool = False) -> Iterator[Message]:
         """Yield the messages by partition, ``newest`` of each; ``follow``: wait for new ones. Foreign topics are left
@@ -340,7 +341,6 @@ def tail(options: TailOptions) -> int:
     if options.follow:
         signals.endless()
     source = open_source(options)
-    store = source.claims() if options.claims else None
     start = options.start if options.last is None else f"newest:{options.last}"
     if start is None:
         start = "beginning" if (options.tables or options.ops) and not options.follow else "newest"
@@ -349,7 +349,7 @@ def tail(options: TailOptions) -> int:
         source.config,
         tables=options.tables,
         ops=options.ops,
-        claims=None if store is None else store.get,
+        claims=source.claims(options),
         earlier=None if newest is None else lambda: source.earlier_messages(newest),
     )
     read = shown = 0
@@ -409,7 +409,6 @@ def verify(options: Verify) -> int:
     expected = None
     if options.expect:
         expected = ExpectedChanges.read(source.config, map(Path, options.expect), whole=not options.topics)
-    store = source.claims() if options.claims else None
     checkpoint, newer, totals = source.checkpoint(), 0, Totals()
 
     def watch(message: Message, seen: Seen | None) -> None:
@@ -419,11 +418,10 @@ def verify(options: Verify) -> int:
         if checkpoint is not None and seen is not None and seen.row is not None:
             newer += (seen.row.commit_ts or 0) > checkpoint
 
-    claimed = None if store is None else store.get
     watched = options.report is not None or checkpoint is not None
     verifier = Verifier(
         source.config,
-        claims=claimed,
+        claims=source.claims(options),
         most=options.show,
         watch=watch if watched else None,
         empty_source=options.empty_source,

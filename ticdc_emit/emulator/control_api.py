@@ -7,7 +7,6 @@ nothing of a request names a file.
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
 from collections.abc import Mapping
@@ -42,6 +41,7 @@ from ticdc_emit.errors import (
     shortened,
 )
 from ticdc_emit.observe import ChangefeedMetrics
+from ticdc_emit.traffic.json_objects import encoded
 from ticdc_emit.traffic.scenarios import scenarios
 
 logger = logging.getLogger(__name__)
@@ -469,7 +469,7 @@ def messages(
 
 
 def _message(message: Message, *, as_text: bool) -> SentMessage:
-    key, value = _base64(message.key), _base64(message.value)
+    key, value = encoded(message.key), encoded(message.value)
     if as_text:
         try:
             key, value = (None if data is None else data.decode() for data in (message.key, message.value))
@@ -478,10 +478,6 @@ def _message(message: Message, *, as_text: bool) -> SentMessage:
     return SentMessage(
         topic=message.topic, partition=message.partition, offset=message.offset, key=key, value=value, is_text=as_text
     )
-
-
-def _base64(data: bytes | None) -> str | None:
-    return None if data is None else base64.b64encode(data).decode()
 
 
 @router.post("/redeliver", tags=["delivery"])
