@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import product
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocols import WRITTEN
+from ticdc_emit.config.protocols import protocol_not_written
 from ticdc_emit.consume.stored_events import StoredEvents
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, MissingDependencyError
@@ -36,11 +36,7 @@ def reader_for(
     """
     protocol = config.codec.protocol
     if not protocol.spec.is_written:
-        raise ConfigError(
-            f"messages of the protocol {protocol} are not read here",
-            remedy=f"Use one of {', '.join(each.value for each in WRITTEN)}",
-            option="protocol",
-        )
+        raise protocol_not_written(protocol)
     if schemas is None and protocol.spec.registers_schemas:
         if (url := config.codec.schema_registry) is None:
             raise ConfigError(
