@@ -89,10 +89,7 @@ class Commits:
     def between(self, start: int, end: int) -> Commits:
         if start <= self.start and end >= self.end:
             return self
-        rows = self.rows
-        if rows is not None:
-            stamps = rows.column("commit_ts")
-            rows = rows.filter(pc.and_(pc.greater(stamps, start), pc.less_equal(stamps, end)))
+        rows = None if self.rows is None else _due(self.rows, start, end)
         ddl = tuple(statement for statement in self.ddl if start < statement[0] <= end)
         return Commits(max(self.start, start), min(self.end, end), rows, ddl)
 
@@ -100,6 +97,12 @@ class Commits:
         statements = [(commit_ts, query, schema) for commit_ts, schema, query in self.ddl]
         rows = {} if self.rows is None or not self.rows.num_rows else {"": self.rows.to_batches()}
         return ArrowBatch(rows, ddl=statements)
+
+
+def _due(rows: Any, start: int, end: int) -> Any:
+    """Return the rows of a table or batch after the TSO ``start``, up to ``end``."""
+    stamps = rows.column("commit_ts")
+    return rows.filter(pc.and_(pc.greater(stamps, start), pc.less_equal(stamps, end)))
 
 
 def joined(commits: Iterable[Commits]) -> Iterator[Commits]:
@@ -176,7 +179,9 @@ class Source:
                     statement=statement.text,
                 )
         start = self.clock.last
-        session = self._session(database)
+        session = Session(self._database, clock=self.clock, sql_mode=self._sql_mode or DEFAULT_SQL_MODE)
+        if database is not None:
+            session.execute(f"USE {quoted(database)}")
         results: list[StatementResult] = []
         failure: TicdcEmitError | None = None
         try:
@@ -201,12 +206,6 @@ class Source:
         commits = Commits(start, self.clock.last, rows_to_arrow(rows) if rows else None, tuple(ddl))
         return results, self._logged(commits), failure
 
-    def _session(self, database: str | None) -> Session:
-        session = Session(self._database, clock=self.clock, sql_mode=self._sql_mode or DEFAULT_SQL_MODE)
-        if database is not None:
-            session.execute(f"USE {quoted(database)}")
-        return session
-
     def take_generated(
         self, changes: Mapping[str, Sequence[pa.RecordBatch]], until: int, ddl: Sequence[tuple[int, str]] = ()
     ) -> Commits:
@@ -220,7 +219,8 @@ class Source:
             due_now = [
                 change
                 for name, batches in changes.items()
-                if (rows := due(batches, begin, commit_ts))
+                for batch in batches
+                if (rows := _due(batch, begin, commit_ts)).num_rows
                 for change in generic_changes(self.catalog.table(*name.split(".", 1)), rows, self._database.rendering)
             ]
             for change in sorted(due_now, key=itemgetter("commit_ts")):
@@ -360,13 +360,12 @@ def _without_history(catalog: Catalog) -> Catalog:
 _KEPT = frozenset(ATTRIBUTES) - {"checksum"}  # which is that of the generated image
 
 
-def generic_changes(info: TableInfo, batches: Iterable[pa.RecordBatch], how: Rendering) -> Iterator[dict[str, Any]]:
+def generic_changes(info: TableInfo, batch: pa.RecordBatch, how: Rendering) -> Iterator[dict[str, Any]]:
     """Yield the changes of a table in the generic form, in their order."""
-    for batch in batches:
-        names = [name for name in batch.schema.names if name in _KEPT]
-        kept = zip(*(batch.column(name).to_pylist() for name in names), strict=True) if names else [()] * batch.num_rows
-        for change, values in zip(typed_changes(batch, info, how), kept, strict=True):
-            yield {**change, **dict(zip(names, values, strict=True))}
+    names = [name for name in batch.schema.names if name in _KEPT]
+    kept = zip(*(batch.column(name).to_pylist() for name in names), strict=True) if names else [()] * batch.num_rows
+    for change, values in zip(typed_changes(batch, info, how), kept, strict=True):
+        yield {**change, **dict(zip(names, values, strict=True))}
 
 
 def fitted(change: Mapping[str, Any], info: TableInfo, rows: Rows) -> dict[str, Any] | None:
@@ -387,14 +386,3 @@ def fitted(change: Mapping[str, Any], info: TableInfo, rows: Rows) -> dict[str, 
     if known is None:
         return {**change, "op": Op.INSERT.value, "before": None}
     return None if known == after else {**change, "op": Op.UPDATE.value, "before": known}
-
-
-def due(batches: Sequence[pa.RecordBatch], start: int, end: int) -> list[pa.RecordBatch]:
-    """Return the changes after the TSO ``start``, up to ``end``."""
-    found = []
-    for batch in batches:
-        stamps = batch.column("commit_ts")
-        part = batch.filter(pc.and_(pc.greater(stamps, start), pc.less_equal(stamps, end)))
-        if part.num_rows:
-            found.append(part)
-    return found

@@ -82,11 +82,6 @@ def _is_collector_named(variables: Iterable[str]) -> bool:
     return any(names_collector(os.environ.get(name, "")) for name in (*_OPTIONS_OF_EVERY_JVM, *variables))
 
 
-def java_cache() -> Path:
-    """The user's folder for what is made for a Java: a wrapper.  It need not exist."""
-    return user_cache() / "java"
-
-
 def user_cache() -> Path:
     """The user's folder for what is fetched or made once.  It need not exist."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ticdc-emit")
@@ -113,7 +108,7 @@ def _packaged() -> Path | None:
 
 
 def _wrapped(java: Path) -> Path:
-    folder = java_cache() / "bin"
+    folder = user_cache() / "java" / "bin"
     script = _WRAPPER.format(java=shlex.quote(str(java)))
     wrapper = folder / "java"
     if wrapper.is_file() and wrapper.read_text() == script:

@@ -9,7 +9,7 @@ import pytest
 
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.tables import Rows
-from ticdc_emit.emulator.source import due, fitted, generic_changes
+from ticdc_emit.emulator.source import Commits, fitted, generic_changes
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 INFO = catalog_from_sql("create table s.t (id int primary key, b blob, e enum('x', 'y'), d decimal(6,2))").table(
@@ -39,7 +39,7 @@ def test_values_become_canonical_text() -> None:
     batch = _batch(("c", 10, None, row), ("d", 20, row, None))
     text = {"id": "1", "b": "AP8=", "e": "y", "d": "1.50"}
     named = {"schema": "s", "table": "t"}
-    assert list(generic_changes(INFO, [batch.slice(0, 1), batch.slice(1, 1)], Rendering())) == [
+    assert list(generic_changes(INFO, batch, Rendering())) == [
         {**named, "op": "c", "commit_ts": 10, "start_ts": 9, "before": None, "after": text},
         {**named, "op": "d", "commit_ts": 20, "start_ts": 19, "before": text, "after": None},
     ]
@@ -47,8 +47,8 @@ def test_values_become_canonical_text() -> None:
 
 def test_changes_of_a_span_of_time() -> None:
     batch = _batch(*(("c", stamp, None, {"id": stamp}) for stamp in (1, 2, 3)))
-    assert [part.column("commit_ts").to_pylist() for part in due([batch, batch.slice(2)], 1, 3)] == [[2, 3], [3]]
-    assert due([batch], 3, 9) == []
+    commits = Commits(0, 9, pa.Table.from_batches([batch]))
+    assert [commits.between(*span).stamps for span in ((1, 3), (1, 2), (3, 9))] == [[2, 3], [2], []]
 
 
 def _row(number: int, text: str = "x") -> dict[str, str | None]:
