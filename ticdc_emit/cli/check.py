@@ -195,8 +195,8 @@ def _one_scenario(options: Check) -> int:
     elif config is None:
         story = scenario(kind.name, protocol=protocol, release=release, seed=seed)
         tail = Tail(story.config, schemas=story.schemas)
-        for message in story.messages:
-            result_console().print(Text(str(tail.line(message))))
+        for line in (line for message in story.messages for line in tail.lines(message)):
+            result_console().print(Text(str(line)))
     else:
         story = scenario_for(config, kind.name, seed=seed)
         doing = f"sending {counted(len(story.messages), 'message')} to {mask_uri(config.sink_uri.raw.reveal())}"
@@ -236,7 +236,7 @@ def _show_files(story: FileScenario, folder: Folder | None, number: int | None, 
     console, tail = result_console(), Tail(story.config)
     console.quiet = quiet
     for at, reading in enumerate(story.readings()):
-        lines, stage = [str(tail.line(message)) for message in reading], story.stages[at]
+        lines, stage = [line for message in reading for line in tail.lines(message)], story.stages[at]
         if at not in chosen:
             continue
         if folder is not None:

@@ -124,10 +124,6 @@ class Tail:
         self._ops = frozenset(operations)
         self._earlier = earlier
 
-    def line(self, message: Message) -> TailLine | None:
-        """Return the line of a message, or of its first row; ``None`` if it is not selected."""
-        return next(iter(self.lines(message)), None)
-
     def lines(self, message: Message) -> list[TailLine]:
         """Return the selected lines of a message, one per row."""
         try:

@@ -46,7 +46,7 @@ def lines(feed: str, history: History | None = None, parameters: str = "", **opt
     history = history or History(TABLE, ROWS, DDL, time_zone="Asia/Shanghai")
     messages = history.messages(config, registry=registry)
     tail = Tail(config, schemas={post.id: post.schema for post in registry.posts}, **options)  # type: ignore[arg-type]
-    return [line for message in messages if (line := tail.line(message)) is not None]
+    return [line for message in messages for line in tail.lines(message)]
 
 
 @pytest.mark.parametrize("feed", [name for name in FEEDS if spec_of(name).old_values])
@@ -118,7 +118,7 @@ def test_long_values_are_cut_and_statements_are_one_line() -> None:
     )
     config = load_changefeed(f"kafka://127.0.0.1:9092/orders?partition-num=1&{FEEDS['canal-json']}")
     tail = Tail(config)
-    shown = [str(tail.line(message)) for message in history.messages(config)]
+    shown = [str(line) for message in history.messages(config) for line in tail.lines(message)]
     assert any(line.endswith("CREATE TABLE `shop`.`t` (`id` INT PRIMARY KEY) COMMENT = 'a b'") for line in shown)
     inserted = next(line for line in shown if " insert " in line)
     assert f"state='{'x' * 58}\u2026" in inserted
@@ -126,8 +126,7 @@ def test_long_values_are_cut_and_statements_are_one_line() -> None:
 
 def test_a_message_that_cannot_be_read_has_a_line() -> None:
     tail = Tail(load_changefeed(f"kafka://127.0.0.1:9092/orders?{FEEDS['canal-json']}"), tables=("other.*",))
-    line = tail.line(Message("orders", 0, 7, b"", b"\xff"))
-    assert line is not None
+    (line,) = tail.lines(Message("orders", 0, 7, b"", b"\xff"))
     assert (line.op, line.offset) == ("unreadable", 7)
     assert "not JSON" in str(line)
 
@@ -135,8 +134,7 @@ def test_a_message_that_cannot_be_read_has_a_line() -> None:
 def test_rows_before_their_schema_show_wire_values() -> None:
     config = load_changefeed(f"kafka://127.0.0.1:9092/orders?partition-num=1&{FEEDS['simple-json']}")
     messages = [each for each in History(TABLE, ROWS).messages(config) if b"BOOTSTRAP" not in (each.value or b"")]
-    line = Tail(config).line(messages[0])
-    assert line is not None
+    (line,) = Tail(config).lines(messages[0])
     assert (line.key, dict(line.new)) == ({}, {"id": "18446744073709551615", "paid": None, "state": "new"})
 
 
