@@ -186,8 +186,8 @@ def _lives(table: int, shape: Shape, random: Random) -> list[_Life]:
         deleted = set(random.sample(mortal, min(len(mortal), round(shape.slots * lives.deletes))))
     else:
         deleted = set(range(shape.kept, shape.slots))
-    is_skewed = lives.skew > 0 and lives.updates > 0 and shape.kept is None
-    hot = set(mortal[: max(1, shape.slots // 64)]) if is_skewed else set[int]()
+    is_free = lives == TableOptions() and shape.kept is None  # rows of more cycles have more updates than a model asks
+    hot = set(mortal[: max(1, shape.slots // 64)]) if is_free else set[int]()
     return [
         _Life(table, slot, 1 + count + (slot in deleted), HOT_SPAN if slot in hot and count else 1, slot in deleted)
         for slot, count in zip(ranked, updates, strict=True)
