@@ -228,3 +228,5 @@ def test_a_controlled_column_alone_still_shows_every_update() -> None:
     assert len(updates) > 1000
     assert all(change["before"]["kind"] != change["after"]["kind"] for change in updates)
     assert {change["after"]["kind"] for change in updates} == {"a", "b", "c", None}
+    inserts = [change["after"]["kind"] for change in changes if change["op"] == "c"]
+    assert 0.2 < inserts.count(None) / len(inserts) < 0.4

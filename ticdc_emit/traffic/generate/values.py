@@ -121,7 +121,7 @@ def realistic(
     else:
         values = _value(column, bits, at, seed_of, fixed=fixed, is_operand=is_operand)
     if options is not None and options.nulls is not None:
-        return with_nulls(values, _nulls(options.nulls, bits))
+        return with_nulls(values, _nulls(options.nulls, bits, at, salt))
     if not column.nullable or fixed:
         return values
     if bits.parity is None:
@@ -130,14 +130,17 @@ def realistic(
     return with_nulls(values, is_even & (units(bits(99), 5) == 0) if _has_two_values(column) else is_even)
 
 
-def _nulls(share: float, bits: Hashes) -> Mask | None:
-    """Return which values are NULL, this share of them. With a parity only at even steps, each with twice the share."""
+def _nulls(share: float, bits: Hashes, at: Versions, salt: int) -> Mask | None:
+    """Return which values are NULL, this share of them. With a parity only at every second step, of some rows the odd
+    ones, each with twice the share.
+    """
     if not share:
         return None
     drawn = units(bits(99), SHARES)
     if bits.parity is None or share == 1:
         return np.less(drawn, round(share * SHARES))
-    doubled: Mask = (bits.parity == 0) & (drawn < round(min(2 * share, 1.0) * SHARES))
+    is_turn = bits.parity == units(Hashes(at.hash, salt)(98), 2)
+    doubled: Mask = is_turn & (drawn < round(min(2 * share, 1.0) * SHARES))
     return doubled
 
 
