@@ -338,7 +338,8 @@ class _Planner:
 
     def _distinct(self, key: UniqueKey) -> None:
         inside = self._references_in(key)
-        if any(isinstance(self._roles.get(name), Serial) for name in key.columns):
+        loops = {name for each in self._table.references if each.closes_loop for name in each.columns}  # always NULL
+        if any(isinstance(self._roles.get(name), Serial) or name in loops for name in key.columns):
             return
         lineage = self._lineage
         is_nth = lineage is not None and lineage.reference in inside
