@@ -5,16 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.generate import generate, generate_stream
+from ticdc_emit.traffic.generate import generate, generate_arrow, generate_stream
 from ticdc_emit.traffic.generate.arrays import canonical_text
+from ticdc_emit.traffic.generate.changes import plan_traffic
+from ticdc_emit.traffic.generate.model import read_model
+from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.sample_schemas import sample_schema
 
 pytestmark = pytest.mark.spark
+
+MODELS = Path(__file__).parents[1] / "scale" / "models"
 
 
 def test_final_tables_are_those_of_the_folded_changes(spark: Any) -> None:
@@ -37,22 +43,35 @@ def test_final_tables_are_those_of_the_folded_changes(spark: Any) -> None:
     assert added
 
 
-@pytest.mark.slow
-def test_a_stream_is_made_of_the_same_changes(spark: Any, tmp_path: Path) -> None:
-    batches: list[Any] = []
-    stream = generate_stream(spark, "orders", rows=250, rows_per_batch=200, seed=5)
+def test_a_full_model_makes_the_same_changes_here_on_spark_and_in_a_stream(spark: Any, tmp_path: Path) -> None:
+    schema, rows = MODELS / "fleet.sql", 20_000
+    settings: dict[str, Any] = {"seed": 5, "model": MODELS / "fleet.toml"}
+    here = generate_arrow(schema, rows=rows, **settings)
+    made = {name: pa.Table.from_batches(list(batches)) for name, batches in here.changes.items()}
+    assert any("TRUNCATE" in statement for _, statement in here.ddl)
+    for count, names in ((3, list(made)), (50, ["fleet.trips"])):
+        on_spark = generate(spark, schema, rows=rows, partitions=count, **settings)
+        for name in names:
+            assert on_spark.changes[name].toArrow().cast(made[name].schema) == made[name], (name, count)
+    batches = []
+    stream = generate_stream(spark, schema, rows=rows, rows_per_batch=7_000, **settings)
     query = (
-        stream.changes.writeStream.foreachBatch(lambda df, number: batches.extend(df.collect()))
+        stream.changes.writeStream.foreachBatch(lambda frame, _: batches.extend(frame.toArrow().to_pylist()))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .start()
     )
     try:
-        while len(batches) < 250 and query.isActive:
+        while len(batches) < rows and query.isActive:
             query.awaitTermination(1)
     finally:
         query.stop()
-    batch = generate(spark, "orders", rows=250, seed=5).mixed().collect()
-    assert sorted(map(repr, batches)) == sorted(map(repr, batch))
+    model = read_model(settings["model"])
+    plan, fewer = (plan_traffic(here.schema, Settings(count, seed=5, model=model)) for count in (rows, rows // 2))
+    generic = [row for batch in plan.changes(np.arange(rows)) for row in batch.to_pylist()]
+    assert sorted(map(repr, batches)) == sorted(map(repr, generic))
+    prefix, whole = (list(each.changes(np.arange(rows // 2))) for each in (plan, fewer))
+    assert prefix == whole
+    assert fewer.ddl == plan.ddl[: len(fewer.ddl)]
 
 
 @pytest.mark.parametrize("more", ["", "; create table test.other (id int primary key)"])
