@@ -246,22 +246,21 @@ class TableChanges:
     def _steps(self, numbers: Ints) -> _Steps:
         own, size, stamp = self._table, self._cycle.size, self._clock.stamp
         cycle, at = np.divmod(numbers, len(own["slot"]))
-        spans, visits = own["spans"][at], own["visits"][at]
-        lived = cycle % spans
-        birth = cycle - lived
-        row, step = birth * self._own.shape.slots + own["slot"][at], lived * visits + own["visit"][at]
-        previous, is_last = cycle * size + own["previous"][at], step == spans * visits - 1
         if self._walks is not None:
             row, step = self._walks.locate(numbers)
-            birth = row // self._own.shape.slots
             previous, _, _ = self._walks.place(row, np.maximum(step - 1, 0), size)
             _, _, is_last = self._walks.place(row, step, size)
+        else:
+            spans, visits = own["spans"][at], own["visits"][at]
+            lived = cycle % spans
+            row, step = (cycle - lived) * self._own.shape.slots + own["slot"][at], lived * visits + own["visit"][at]
+            previous, is_last = cycle * size + own["previous"][at], step == spans * visits - 1
         commit_ts, before = stamp(cycle * size + own["commit"][at]), stamp(previous)
         is_first, is_delete = step == 0, (own["deleted"][at] == 1) & is_last
         if self._truncated is not None:
             is_gone = self._truncations_before(commit_ts) != self._truncations_before(before)
             is_first, is_delete = is_first | is_gone, is_delete & ~is_gone
-        born = stamp(birth * size + own["born"][at])
+        born = stamp(row // self._own.shape.slots * size + own["born"][at])
         start_ts = commit_ts - 1 - own["sharer"][at] if self._cycle.shares_commits else commit_ts - 1
         return _Steps(row, step, is_delete, commit_ts, before, born, start_ts, is_first)
 

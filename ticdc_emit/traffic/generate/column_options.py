@@ -31,7 +31,7 @@ from ticdc_emit.sql.types import (
     integer_range,
 )
 from ticdc_emit.traffic.generate.distributions import PARAMETERS, quantiles
-from ticdc_emit.traffic.generate.model import full_name
+from ticdc_emit.traffic.generate.model import full_name, is_number
 from ticdc_emit.traffic.generate.states import States
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable
 
@@ -161,7 +161,11 @@ def options_by_column(
         with refusals.collected():
             states = [each.states.names for (owner, _), each in checked.items() if owner == of and each.states]
             if len(states) > 1 or (own.entered and own.entered not in (states[0] if states else ())):
-                why = "the table has two columns with states" if len(states) > 1 else f"{own.entered!r} is no state"
+                why = (
+                    "the table has two columns with states"
+                    if len(states) > 1
+                    else f"{own.entered!r} is not a state of the table"
+                )
                 raise ConfigError(
                     why, remedy="Give one column states", table=".".join(of), column=named, option="model"
                 )
@@ -256,7 +260,7 @@ class _Reader:
             if name not in known or (labels and name != "exponent"):
                 self._refuse(name, f"is not of the distribution {distribution} here", "Leave it out")
             is_place = name == "mean" and distribution == "normal"
-            if not is_place and not (_is_number(given[name]) and 0 < given[name] <= _MOST_NUMBER):
+            if not is_place and not (is_number(given[name]) and 0 < given[name] <= _MOST_NUMBER):
                 self._refuse(name, f"{given[name]!r} is not a number above 0", "Write a number")
         first, count = self._range() if "range" in given else (0, 0)
         if distribution in ("uniform", "zipf"):
@@ -327,11 +331,11 @@ class _Reader:
     def _steps(self, value: Any) -> int:
         column = self._column
         if column.type in WHOLE_TYPES:
-            if isinstance(value, int) and not isinstance(value, bool):
-                return value
+            if is_number(value, int):
+                return int(value)
             self._refuse("range", f"{value!r} is not an integer", "Write integers")
         if column.type is MySQLType.NEWDECIMAL or column.type in FLOAT_TYPES:
-            if not isinstance(value, int | float | Decimal) or isinstance(value, bool) or not math.isfinite(value):
+            if not is_number(value, int | float | Decimal):
                 self._refuse("range", f"{value!r} is not a number", "Write numbers")
             return int((Decimal(str(value)) * unit_of(column)).to_integral_value())
         if column.type is MySQLType.DATE:
@@ -423,7 +427,7 @@ class _Reader:
         if "distribution" in self._options:
             self._refuse("weights", "cannot be combined with distribution", "Keep one of them")
         is_list = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == labels
-        if not is_list or not all(_is_number(each) and each >= 0 for each in given) or not sum(given) > 0:
+        if not is_list or not all(is_number(each) and each >= 0 for each in given) or not sum(given) > 0:
             self._refuse(
                 "weights", f"{given!r} does not fit {labels} labels", "Write a number from 0 on for each label"
             )
@@ -452,7 +456,7 @@ class _Reader:
 
     def _nulls(self) -> float:
         given = self._options["nulls"]
-        if not _is_number(given) or not 0 <= given <= 1:
+        if not is_number(given) or not 0 <= given <= 1:
             self._refuse("nulls", f"{given!r} is not a share", "Write a number from 0 to 1")
         if given and not self._column.nullable:
             self._refuse("nulls", "the column is NOT NULL", "Remove it, or make the column nullable")
@@ -488,7 +492,3 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(int(value))
     return value.isoformat(" ") if isinstance(value, dt.datetime) else str(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -138,12 +138,12 @@ def plan_keys(
     for table in tables:
         if all(each.parent in planned or each.closes_loop or each.parent == table.name for each in table.references):
             with refusals.collected():
-                planner = _Planner(table, planned, options, lives[table.name], scale, weighted=weighted)
-                planner.states = states.get(table.name)
-                planner.anchors = ANCHORS if table.name in anchored else 0
-                planner.descend(lineages[table.name], bears=table.name in bearing)
-                keys = planner.plan({column for name, column in referenced if name == table.name})
-                is_free = all(name != table.name for name, _ in referenced) and table.state.partitioning is None
+                passed, anchors = states.get(table.name), ANCHORS if table.name in anchored else 0
+                planner = _Planner(table, planned, options, lives[table.name], passed, anchors, scale, weighted)
+                planner.descend(lineages[table.name])
+                held = {column for name, column in referenced if name == table.name}
+                keys = planner.plan(held, bears=table.name in bearing)
+                is_free = not held and table.state.partitioning is None
                 is_serial = any(isinstance(role, Serial) for role in keys.roles.values())
                 planned[table.name] = replace(keys, moves=moves and is_free and is_serial, stands_alone=is_free)
     if moves and not any(each.moves for each in planned.values()) and not refusals:
@@ -185,8 +185,9 @@ class _Planner:
         planned: Mapping[Name, TableKeys],
         options: OptionsByColumn,
         lives: TableOptions,
+        states: States | None,
+        anchors: int,
         scale: float,
-        *,
         weighted: bool,
     ) -> None:
         self._table = table
@@ -195,11 +196,10 @@ class _Planner:
         self._weighted = weighted
         self._options = options
         self._planned = planned
-        self.anchors = 0
-        self.states: States | None = None
+        self._anchors = anchors
+        self._states = states
         self._slots = self._wanted(self._lives)
         self._lineage: Lineage | None = None
-        self._bears = False
         self._roles: dict[str, Role] = {}
         self._digits: dict[int, tuple[int, int, bool]] = {}
 
@@ -209,9 +209,9 @@ class _Planner:
         weight = 1.0 if lives.weight is None else lives.weight
         return max(1, round(self._scale * weight / (1 + lives.updates + lives.deletes)))
 
-    def descend(self, reference: int | None, *, bears: bool) -> None:
+    def descend(self, reference: int | None) -> None:
         """Give the slots their parents, with the number of children that the model asks for."""
-        self._bears, children = bears, self._lives.children
+        children = self._lives.children
         if children is None:
             return
         if reference is None:
@@ -221,7 +221,7 @@ class _Planner:
             )
         parent = self._planned[self._table.references[reference].parent].shape
         kept = parent.slots if parent.kept is None else parent.kept
-        if self.states is not None and kept < parent.slots:
+        if self._states is not None and kept < parent.slots:
             raise self._refusal(
                 f"rows with states are children of rows of {children.of}, which are deleted",
                 remedy=f"Give {children.of} deletes = 0 in [tables]",
@@ -231,7 +231,7 @@ class _Planner:
         parts = [children.counts(kept, total), children.counts(parent.slots - kept, self._slots - total)]
         for part in parts:
             Random(self._table.info.full_name).shuffle(part)
-        if self.anchors and not sum(parts[0][: parent.anchors]):
+        if self._anchors and not sum(parts[0][: parent.anchors]):
             parts[0].sort(reverse=True)  # others refer to children of anchors
         counts = np.array(parts[0] + parts[1], np.int64)
         self._slots, ends = int(counts.sum()), np.cumsum(counts)
@@ -243,9 +243,10 @@ class _Planner:
         parents = np.repeat(np.arange(parent.slots), counts)
         nth = np.arange(self._slots) - np.repeat(ends - counts, counts)
         self._lineage = Lineage(reference, parents, nth, sum(parts[0]))
-        self.anchors = min(self.anchors, int(counts[: parent.anchors].sum()))
+        self._anchors = min(self._anchors, int(counts[: parent.anchors].sum()))
 
-    def plan(self, referenced: set[str]) -> TableKeys:
+    def plan(self, referenced: set[str], *, bears: bool) -> TableKeys:
+        """Return the plan. ``referenced``: columns that foreign keys refer to; ``bears``: rows have children."""
         for number, reference in enumerate(self._table.references):
             self._follow(number, reference)
         keys = sorted(self._table.unique_keys, key=lambda key: -len(self._references_in(key)))
@@ -256,25 +257,27 @@ class _Planner:
                 self._roles[name] = Fixed()
         plain = (column for column in self._table.info.row_columns if column.generated is None)
         changing = [column for column in plain if self._changes(column)]
-        if self.states is not None and (not changing or (self.states.deletes and (referenced or self._bears))):
+        if self._states is not None and (not changing or (self._states.deletes and (referenced or bears))):
             ends = "others refer to its rows, so they cannot be deleted: give no time after an end"
             raise self._refusal(
                 f"states: {ends if changing else 'no other column can show an update between two states'}",
                 remedy="Change the model, or add a column",
             )
-        return TableKeys(self._table, self._shape(still=not changing), self._roles, self._digits, self._lineage)
+        return TableKeys(
+            self._table, self._shape(still=not changing, bears=bears), self._roles, self._digits, self._lineage
+        )
 
-    def _shape(self, *, still: bool) -> Shape:
+    def _shape(self, *, still: bool, bears: bool) -> Shape:
         lives, lineage, kept = self._lives, self._lineage, None
         if lineage is None and still and lives.weight is not None:
             self._slots = self._wanted(replace(lives, updates=0))
-        anchors = min(self.anchors, self._slots)
+        anchors = min(self._anchors, self._slots)
         if lineage is not None:
             kept = lineage.kept
-        elif self._bears:
+        elif bears:
             kept = max(anchors, self._slots - round(self._slots * lives.deletes))
         shape = Shape(
-            self._slots, anchors, self._table.depth, still=still, options=lives, kept=kept, states=self.states
+            self._slots, anchors, self._table.depth, still=still, options=lives, kept=kept, states=self._states
         )
         if lineage is None:
             return shape

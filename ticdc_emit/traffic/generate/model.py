@@ -5,6 +5,7 @@ mapping, out a :class:`Model` whose numbers are checked. Names of tables and col
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -156,8 +157,13 @@ def _section(kind: type[Section], given: Mapping[str, Any], place: str) -> Secti
     return kind(**given)
 
 
+def is_number(value: Any, kind: Any = int | float) -> bool:
+    """Return whether a value of the user is a finite number."""
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _require_number(value: Any, low: float, high: float, place: str, option: str, kind: Any = int | float) -> None:
-    if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:
+    if not is_number(value, kind) or not low <= value <= high:
         what = "number" if kind == int | float else "whole number"
         remedy = f"Give a {what} from {low:,} to {high:,}"
         raise ConfigError(f"{place} is out of its range: {shown(value)}", remedy=remedy, option=option)

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import names as names_of
-from ticdc_emit.traffic.generate.model import Model, ModelSource, read_model
+from ticdc_emit.traffic.generate.model import Model, ModelSource, is_number, read_model
 from ticdc_emit.tso import tso_of
 
 _DEFAULT_RATE = 1000.0
@@ -58,9 +58,9 @@ class Settings:
     def __post_init__(self) -> None:
         rate, ddl_rate = self.changes_per_second, self.model.load.ddl_rate
         for name, is_within, expected in (
-            ("rows", self.rows is None or (_is_number(self.rows) and self.rows >= 1), "from 1"),
-            ("rate", _is_number(rate) and 0 < rate <= _MAX_RATE, "above 0 up to 1,000,000"),
-            ("ddl_rate", not _is_number(rate) or ddl_rate <= rate, "from 0 up to rate"),
+            ("rows", self.rows is None or (is_number(self.rows) and self.rows >= 1), "from 1"),
+            ("rate", is_number(rate) and 0 < rate <= _MAX_RATE, "above 0 up to 1,000,000"),
+            ("ddl_rate", not is_number(rate) or ddl_rate <= rate, "from 0 up to rate"),
         ):
             if not is_within:
                 message = f"{name} is out of its range: {ddl_rate if name == 'ddl_rate' else getattr(self, name)!r}"
@@ -87,7 +87,3 @@ def require_zone(changefeed: str, changes: str) -> None:
             remedy="Generate the changes with the changefeed's time_zone",
             option="time_zone",
         )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)

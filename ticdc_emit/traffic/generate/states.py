@@ -21,6 +21,7 @@ import numpy as np
 
 from ticdc_emit.traffic.generate.arrays import Ints, Mask
 from ticdc_emit.traffic.generate.distributions import PARAMETERS, quantiles
+from ticdc_emit.traffic.generate.model import is_number
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -48,13 +49,14 @@ class States:
             raise ValueError("write what follows each state, with shares: {new = {paid = 0.9, void = 0.1}}")
         names = tuple(dict.fromkeys([*states, *(name for each in states.values() for name in each)]))
         if not isinstance(after, Mapping) or (unknown := sorted(after.keys() - set(names))):
-            raise ValueError(
-                f"after: {unknown[0]!r} is no state" if isinstance(after, Mapping) else "after is no table"
+            what = (
+                f"{unknown[0]!r} is not a state of the column" if isinstance(after, Mapping) else "it is not a mapping"
             )
+            raise ValueError(f"after: {what}")
         following = []
         for name in names:
             shares = states.get(name, {})
-            if not all(isinstance(share, int | float) and 0 < share < 1e9 for share in shares.values()):
+            if not all(is_number(share) and 0 < share < 1e9 for share in shares.values()):
                 raise ValueError(f"{name}: shares are numbers above 0")
             total = sum(shares.values())
             following.append(tuple((names.index(each), share / total) for each, share in shares.items()))
@@ -112,7 +114,7 @@ def _stay(name: str, given: Any) -> Stay:
         raise ValueError(f"after {name}: {distribution} needs {missing[0]}")
     if distribution == "lognormal":
         sigma = given["sigma"]
-        if not isinstance(sigma, int | float) or not 0 < sigma <= 5:
+        if not is_number(sigma) or not 0 < sigma <= 5:
             raise ValueError(f"after {name}: sigma is a number above 0, up to 5")
         return distribution, (_duration(name, given["median"]), float(sigma))
     times = [given["mean"]] if distribution == "exponential" else given["range"]
