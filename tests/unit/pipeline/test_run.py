@@ -19,7 +19,6 @@ from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import table_plans as plan
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.spark.datasource import SourceOptions
 from ticdc_emit.tso import compose
 
 SCHEMA = "create table s.t (id int primary key)"
@@ -162,9 +161,10 @@ def test_an_interval_below_a_millisecond_is_refused() -> None:
     ],
 )
 def test_the_data_source_names_its_own_option(option: str, text: str) -> None:
+    source = pytest.importorskip("ticdc_emit.spark.datasource")  # PySpark
     given = {"sinkUri": "jsonl:///tmp/x?protocol=canal-json", "schema": SCHEMA, option.lower(): text}
     with pytest.raises(ConfigError, match=option) as refused:
-        SourceOptions.read(given)
+        source.SourceOptions.read(given)
     assert refused.value.option == option
     assert refused.value.remedy
     assert "_" not in str(refused.value)
