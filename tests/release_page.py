@@ -54,8 +54,8 @@ def _cells(text: Callable[[Release], str]) -> list[str]:
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    lines = ["| " + " | ".join(line) + " |" for line in [head, *rows]]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]]) + "\n"
 
 
 def _docstrings(record: type) -> dict[str, str]:
@@ -89,9 +89,10 @@ def options() -> str:
         having = [names for has, names in spans(releases, lambda each: option not in each.options.unknown) if has]
         return ", ".join(having).replace(" to classic", " on").replace(" to master", " on") or "none"
 
-    return _table(
-        ["option", *LINEAGES], [[f"`{name}`", *(known(name, each) for each in LINEAGES.values())] for name in names]
-    )
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        rows.setdefault(tuple(known(name, each) for each in LINEAGES.values()), []).append(f"`{name}`")
+    return _table(["option", *LINEAGES], [[", ".join(same), *cells] for cells, same in rows.items()])
 
 
 def defects() -> str:
