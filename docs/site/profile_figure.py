@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit import generate_arrow
-from ticdc_emit.profile import compare, profile
+from ticdc_emit.profile import compare, profile_of
 
 COUNT, BINS, WIDTH, HEIGHT = 50_000, 26, 208, 110
 SCHEMA = """create table shop.orders (id bigint primary key, seconds int not null, total decimal(10, 2) not null,
@@ -61,7 +61,7 @@ def original() -> pa.Table:
 
 def generated(given: pa.Table) -> pa.Table:
     """Return the rows of inserts that are generated like the given ones."""
-    model = profile({"shop.orders": given}, schema=SCHEMA)
+    model = profile_of({"shop.orders": given}, schema=SCHEMA)
     model["tables"]["shop.orders"] |= {"updates": 0, "deletes": 0}
     changes = generate_arrow(SCHEMA, rows=COUNT, seed=4, model=model).changes["shop.orders"]
     return pa.Table.from_struct_array(pa.Table.from_batches(list(changes))["after"].combine_chunks())
