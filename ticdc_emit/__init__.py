@@ -1,23 +1,8 @@
 """ticdc_emit: emit the exact bytes that TiCDC would put on Kafka, without a TiDB cluster.
 
-Each name is imported when it is first used, so you need pyspark, confluent_kafka and hypothesis only for those that use
-them.
-
-* Without Spark: :class:`Encoder`, :class:`Catalog`, :func:`catalog_from_sql`, :func:`table_sql`, :func:`table_of`,
-  :func:`schema_sql`, :func:`load_changefeed`, :func:`restore_ddl`, :class:`KafkaSink`, :class:`MemoryRegistry`.
-* From Spark: :class:`TicdcSink`, :func:`local_session`, :class:`RunReport`.
-* Traffic: :func:`generate`, :func:`generate_arrow`, :func:`generate_stream`, :func:`replay` and what makes changes for
-  it (``snapshot_...``, ``from_...``, ``read_...``, :func:`table_ddl`, :func:`versions_of`, :func:`backfilled`),
-  :func:`send_new_versions`, :class:`History`, :func:`scenario`, :func:`scenarios`, :func:`file_scenario`,
-  :func:`file_scenarios`.
-* Messages: :class:`Message`, :func:`to_messages`, :func:`messages`; :func:`reader_for`, :class:`ReferenceConsumer`,
-  :func:`verify`.
-* Tests: :func:`histories`, :func:`changefeeds`, :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
-  :class:`MemoryTopics`.
-
-All errors are :class:`TicdcEmitError`; the kinds are in :mod:`ticdc_emit.errors`. More: ``ticdc_emit.config``,
-``pipeline``, ``consume``, ``delivery``, ``observe``, ``registry``, ``spark``, ``strategies``, ``testing``,
-``traffic.replay``, ``traffic.scenarios``.
+What is public is here and in five modules: ``ticdc_emit.config``, ``errors``, ``spark``, ``strategies`` and
+``testing``. All other modules are internal and change without notice. Each name is imported when it is first used, so
+you need pyspark, confluent_kafka and hypothesis only for those that use them.
 """
 
 from __future__ import annotations
@@ -28,25 +13,71 @@ from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
     from ticdc_emit.config import ChangefeedConfig, load_changefeed
-    from ticdc_emit.consume.readers import reader_for
-    from ticdc_emit.consume.reference_consumer import ReferenceConsumer
-    from ticdc_emit.consume.verify import verify
-    from ticdc_emit.delivery import KafkaSink, Message, messages, to_messages
+    from ticdc_emit.consume import (
+        AvroReader,
+        BootstrapEvent,
+        CanalJsonReader,
+        ChecksumMismatchError,
+        DdlEvent,
+        DebeziumAvroReader,
+        DebeziumReader,
+        DecodeError,
+        Finding,
+        FolderReader,
+        OpenProtocolReader,
+        ReferenceConsumer,
+        RegistrySchemas,
+        RowEvent,
+        SimpleReader,
+        Tail,
+        Verifier,
+        WatermarkEvent,
+        read_claim,
+        reader_for,
+        verify,
+        verify_checksum,
+    )
+    from ticdc_emit.delivery import (
+        ClaimStore,
+        DeliveryReport,
+        FileSink,
+        KafkaSink,
+        MemorySink,
+        Message,
+        Sink,
+        messages,
+        read_files,
+        sink_for,
+        to_messages,
+    )
     from ticdc_emit.encoder import Encoder
     from ticdc_emit.errors import TicdcEmitError
+    from ticdc_emit.observe import ChangefeedMetrics, log_report, report_line
+    from ticdc_emit.pipeline import ArrowBatch, Changefeed, RunOptions, RunReport
     from ticdc_emit.pipeline.plan.ddl import restore_ddl
-    from ticdc_emit.pipeline.report import RunReport
-    from ticdc_emit.registry import MemoryRegistry
+    from ticdc_emit.profile import model_text, profile_of
+    from ticdc_emit.registry import (
+        ConfluentRegistry,
+        GlueRegistry,
+        MemoryRegistry,
+        RegisteredSchema,
+        RegistryTls,
+        SchemaRegistry,
+        registry_for,
+    )
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-    from ticdc_emit.schema.frames import table_of, table_sql
-    from ticdc_emit.schema.scripts import schema_sql
+    from ticdc_emit.schema.frames import AssumedSchemaWarning, SourceColumn, SourceTable, table_of, table_sql
+    from ticdc_emit.schema.model import TableInfo
+    from ticdc_emit.schema.scripts import SourceSchema, schema_sql, source_schema
     from ticdc_emit.spark import TicdcSink, local_session
+    from ticdc_emit.storage import MemoryFolder
     from ticdc_emit.strategies.changefeeds import changefeeds
     from ticdc_emit.strategies.histories import histories
     from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
-    from ticdc_emit.traffic import History
+    from ticdc_emit.traffic import History, sample_names, sample_schema
     from ticdc_emit.traffic.generate import generate, generate_arrow, generate_stream
     from ticdc_emit.traffic.replay import (
+        HistoryWarning,
         backfilled,
         from_changes,
         from_operations,
@@ -65,20 +96,58 @@ if TYPE_CHECKING:
     from ticdc_emit.traffic.scenarios import file_scenario, file_scenarios, scenario, scenarios
 
 __all__ = [
+    "ArrowBatch",
+    "AssumedSchemaWarning",
+    "AvroReader",
+    "BootstrapEvent",
+    "CanalJsonReader",
     "Catalog",
+    "Changefeed",
     "ChangefeedConfig",
+    "ChangefeedMetrics",
+    "ChecksumMismatchError",
+    "ClaimStore",
+    "ConfluentRegistry",
+    "DdlEvent",
+    "DebeziumAvroReader",
+    "DebeziumReader",
+    "DecodeError",
+    "DeliveryReport",
     "EmbeddedKafka",
     "EmbeddedRegistry",
     "Encoder",
+    "FileSink",
+    "Finding",
+    "FolderReader",
+    "GlueRegistry",
     "History",
+    "HistoryWarning",
     "KafkaSink",
+    "MemoryFolder",
     "MemoryRegistry",
+    "MemorySink",
     "MemoryTopics",
     "Message",
+    "OpenProtocolReader",
     "ReferenceConsumer",
+    "RegisteredSchema",
+    "RegistrySchemas",
+    "RegistryTls",
+    "RowEvent",
+    "RunOptions",
     "RunReport",
+    "SchemaRegistry",
+    "SimpleReader",
+    "Sink",
+    "SourceColumn",
+    "SourceSchema",
+    "SourceTable",
+    "TableInfo",
+    "Tail",
     "TicdcEmitError",
     "TicdcSink",
+    "Verifier",
+    "WatermarkEvent",
     "backfilled",
     "catalog_from_sql",
     "changefeeds",
@@ -94,24 +163,36 @@ __all__ = [
     "histories",
     "load_changefeed",
     "local_session",
+    "log_report",
     "messages",
+    "model_text",
+    "profile_of",
     "read_changes",
+    "read_claim",
     "read_ddl",
+    "read_files",
     "read_source",
     "reader_for",
+    "registry_for",
     "replay",
+    "report_line",
     "restore_ddl",
+    "sample_names",
+    "sample_schema",
     "scenario",
     "scenarios",
     "schema_sql",
     "send_new_versions",
+    "sink_for",
     "snapshot_diff",
     "snapshot_inserts",
+    "source_schema",
     "table_ddl",
     "table_of",
     "table_sql",
     "to_messages",
     "verify",
+    "verify_checksum",
     "versions_of",
 ]
 __version__ = "0.1.0"

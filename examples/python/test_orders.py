@@ -10,9 +10,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from orders import Orders, Row
 
-from ticdc_emit.emulator import Emulator, Sent
-from ticdc_emit.emulator.fixtures import EmulatorMaker
-from ticdc_emit.testing import EmbeddedKafka
+from ticdc_emit import EmbeddedKafka
+from ticdc_emit.testing import Emulator, EmulatorMaker, Sent
 
 SCHEMA = Path(__file__).with_name("orders.sql").read_text(encoding="utf-8")
 TOPIC = "shop_orders"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 import subprocess
@@ -19,7 +20,7 @@ import pytest
 from documented import PAGES, blocks_of
 from hypothesis import find, settings
 from hypothesis import strategies as st
-from public_api import FILE, lines
+from public_api import FILE, MODULES, lines
 
 import ticdc_emit
 from ticdc_emit import Message, load_changefeed, to_messages
@@ -67,13 +68,22 @@ def test_names_and_signatures_are_those_of_the_file() -> None:
     assert not difference, "if this is meant, run python -m tests.public_api, and tell users in CHANGELOG.md"
 
 
-def test_readme_imports_from_the_package_and_the_pages_what_packages_export() -> None:
-    taught = {page: {pair for block in blocks_of(page) if block.language == "python" for pair in _imported(block.code)}
-              for page in PAGES}  # fmt: skip
-    assert {module for module, _ in taught["README.md"]} == {"ticdc_emit"}
-    for module, name in set().union(*taught.values()):
-        assert name in importlib.import_module(module).__all__, f"{module} does not export {name}"
-        assert module == "ticdc_emit" or name not in ticdc_emit.__all__, f"{name} is taught in two places"
+def test_what_is_taught_is_imported_from_one_public_place() -> None:
+    codes = {block.place: block.code for page in PAGES for block in blocks_of(page) if block.language == "python"}
+    codes |= {str(path): path.read_text(encoding="utf-8") for path in ROOT.glob("examples/**/*.py")}
+    cells = json.loads((ROOT / "examples/consumer.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    codes["notebook"] = code.replace("%", "0 #")
+    taught = {(place, *pair) for place, code in codes.items() for pair in _imported(code)}
+    for path in ROOT.glob("docs/api/*.md"):
+        names = re.findall(r"^::: (ticdc_emit.*)\.(\w+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        taught |= {(path.name, *pair) for pair in names if ".".join(pair) not in MODULES}
+    for place, module, name in taught:
+        assert module in MODULES, f"{place}: {module} is internal"
+        assert name in importlib.import_module(module).__all__, f"{place}: {module} does not export {name}"
+        assert module == "ticdc_emit" or name not in ticdc_emit.__all__, f"{place}: {name} is taught in two places"
+    rooms = {each.name for each in pkgutil.iter_modules(ticdc_emit.__path__)}
+    assert rooms & {*ticdc_emit.__all__} == set(), "importing the module would replace the name"
 
 
 def test_batches_of_an_encoder_are_messages_too() -> None:
@@ -101,13 +111,14 @@ _NOT_BY_USERS = {
     "FileSink.message_limit": "as above",
     "KafkaSink.message_limit": "as above",
     "MemorySink.message_limit": "as above",
-    "StdoutSink.message_limit": "as above",
     "SourceTable.of": "assumptions are sentences",
 }
 """What takes several texts and is not called with names by users, each with the reason."""
 _NOT_MADE_BY_USERS = {
     "SinkUri": "its parse makes it",
     "SourceTable": "its of makes it, table_of and schema_sql",
+    "SourceSchema": "source_schema makes it",
+    "TableInfo": "a catalog makes it",
     "FileScenario": "a kind of scenarios makes it",
     "Scenario": "as above",
 }
@@ -115,16 +126,14 @@ _NOT_MADE_BY_USERS = {
 
 
 def _exports() -> Iterator[tuple[str, Any]]:
-    """Yield name and value of all that packages export."""
-    packages = [each.name for each in pkgutil.walk_packages(ticdc_emit.__path__, "ticdc_emit.") if each.ispkg]
-    for package in ["ticdc_emit", *packages]:
-        module = importlib.import_module(package)
-        for name in getattr(module, "__all__", ()):
+    """Yield name and value of all that is public."""
+    for module in map(importlib.import_module, MODULES):
+        for name in module.__all__:
             yield name, getattr(module, name)
 
 
 def _public() -> Iterator[tuple[str, str, Callable[..., Any]]]:
-    """Yield module, name and function of all that packages export; of records, whose fields are below, only methods."""
+    """Yield module, name and function of all that is public; of records, whose fields are below, only methods."""
     seen = set()
     for name, value in _exports():
         functions = {name: value} if inspect.isfunction(value) else {}

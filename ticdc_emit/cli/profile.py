@@ -9,7 +9,7 @@ from ticdc_emit.cli.console import print_json, result_stream, write_whole
 from ticdc_emit.cli.schema_files import sample_or_file
 from ticdc_emit.cli.session import spark_for
 from ticdc_emit.cli.topics import source_of
-from ticdc_emit.profile import below, compare, model_of, model_text, profile
+from ticdc_emit.profile import below, compare, model_of, model_text, profile_of
 from ticdc_emit.profile.sources import READ_HERE
 from ticdc_emit.profile.sources import read_source as read_rows
 from ticdc_emit.traffic.generate.model import Model, read_model
@@ -24,7 +24,7 @@ def run(options: Profile) -> int:
         given, feed = _source(options.source, options, stack)
         if options.compare is None:
             keep = options.keep_values
-            model = profile(given, schema=options.schema, keep_values=keep, changefeed=feed)
+            model = profile_of(given, schema=options.schema, keep_values=keep, changefeed=feed)
             if options.output is not None:
                 write_whole(options.output, model_text(model))
             elif options.as_json:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ticdc_emit.config.load import LoadOptions
     from ticdc_emit.delivery.base import Sink
     from ticdc_emit.emulator import Emulator
-    from ticdc_emit.testing import EmbeddedKafka
+    from ticdc_emit.testing.embedded_kafka import EmbeddedKafka
 
 _PARAMETERS = "protocol=canal-json&enable-tidb-extension=true"
 _TOPIC_OF_TABLE = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}}

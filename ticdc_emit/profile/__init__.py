@@ -32,10 +32,10 @@ from ticdc_emit.traffic.generate.column_options import options_by_column
 from ticdc_emit.traffic.generate.model import ModelSource, document_of, read_model
 from ticdc_emit.traffic.generate.tables import Refusals, SourceTable, source_tables
 
-__all__ = ["compare", "model_text", "profile"]
+__all__ = ["compare", "model_text", "profile_of"]
 
 
-def profile(
+def profile_of(
     source: Any,
     *,
     schema: str | Path | None = None,

@@ -50,7 +50,7 @@ class Source(NamedTuple):
 
 
 def read_source(given: Any, schema: str | Path | None = None, changefeed: Changefeed | None = None) -> Source:
-    """Return a source's rows. Arguments and errors: as of :func:`ticdc_emit.profile.profile`."""
+    """Return a source's rows. Arguments and errors: as of :func:`ticdc_emit.profile_of`."""
     text = getattr(given, "schema", None) if schema is None else schema_text(schema)
     if isinstance(given, str | Path):
         given = _tables_at(Path(given))

@@ -17,7 +17,7 @@ from child import Cli
 
 from ticdc_emit import table_sql
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.profile import below, compare, model_text, profile
+from ticdc_emit.profile import below, compare, model_text, profile_of
 from ticdc_emit.traffic import History
 from ticdc_emit.traffic.generate import generate_arrow
 
@@ -62,7 +62,7 @@ def data() -> dict[str, pa.Table]:
 
 
 def test_parameters_come_back(data: dict[str, pa.Table]) -> None:
-    model = profile(data, schema=SCHEMA)
+    model = profile_of(data, schema=SCHEMA)
     assert tomllib.loads(model_text(model)) == model
     generate_arrow(SCHEMA, rows=1, model=model_text(model))
     found = {path.rpartition(".")[2]: each for path, each in model["columns"].items() if path.startswith("t.orders.")}
@@ -112,7 +112,7 @@ def test_generated_data_gives_its_model_back() -> None:
     frames = {name: pa.Table.from_batches(batches) for name, batches in changes.items()}
     images = {name: each["after"].filter(pc.equal(each["op"], "c")) for name, each in frames.items()}
     source = {name: pa.Table.from_struct_array(each.combine_chunks()) for name, each in images.items()}
-    found = profile(source, schema=schema)
+    found = profile_of(source, schema=schema)
 
     def near(options: dict[str, Any]) -> dict[str, Any]:
         return {name: value if isinstance(value, str | list) else pytest.approx(value, rel=0.05)
@@ -129,7 +129,7 @@ def test_rates_come_back_from_changes() -> None:
     traffic = generate_arrow("bank", rows=20_000, tables=["bank.accounts", "bank.customers"])
     rows = [{"schema": "bank", "table": name[5:], **row}
             for name, batches in traffic.changes.items() for batch in batches for row in batch.to_pylist()]  # fmt: skip
-    model = profile(History(traffic.schema, rows + rows[:500]))
+    model = profile_of(History(traffic.schema, rows + rows[:500]))
     customers, accounts = model["tables"].values()
     assert (customers["updates"], customers["deletes"]) == (pytest.approx(3, rel=0.05), pytest.approx(0.5, rel=0.05))
     assert "deletes" not in accounts
@@ -150,25 +150,25 @@ def test_no_text_and_no_small_group_leaves() -> None:
         "kind": ["common"] * (count - 19) + ["secret"] * 19,
         "salary": [*range(1000, 1000 + count - 1), 987_654_321],
     }
-    text = model_text(profile({"t.people": pa.table(columns)}, keep_values="kind"))
+    text = model_text(profile_of({"t.people": pa.table(columns)}, keep_values="kind"))
     assert "common" in text
     assert not any(each in text for each in [*columns["who"], *columns["place"], "secret", "987654321", "1000,"])
-    text = model_text(profile({"t.people": pa.table(columns)}))
+    text = model_text(profile_of({"t.people": pa.table(columns)}))
     assert "common" not in text
     with pytest.raises(ConfigError, match="no table of the source has 'kin'"):
-        profile({"t.people": pa.table(columns)}, keep_values="kin")
+        profile_of({"t.people": pa.table(columns)}, keep_values="kin")
 
 
 def test_files_are_read_and_compared(data: dict[str, pa.Table], tmp_path: Path) -> None:
     pq.write_table(data["t.parents"], tmp_path / "t.parents.parquet")
     pa_csv.write_csv(data["t.orders"], tmp_path / "t.orders.csv")
-    assert profile(tmp_path, schema=SCHEMA) == profile(data, schema=SCHEMA)
+    assert profile_of(tmp_path, schema=SCHEMA) == profile_of(data, schema=SCHEMA)
     half = {"t.orders": data["t.orders"].slice(0, COUNT // 2)}
     found = {each["column"]: each for each in compare({"t.orders": tmp_path / "t.orders.csv"}, half, schema=SCHEMA)}
     assert all(each["distance"] < 0.02 for name, each in found.items() if name != "id")
     assert (found["id"]["distance"], found["state"]["by"]) == (pytest.approx(0.5, abs=0.01), "labels")
     with pytest.raises(ConfigError, match="only Parquet and CSV"):
-        profile({"t.orders": tmp_path / "t.orders.orc"})
+        profile_of({"t.orders": tmp_path / "t.orders.orc"})
 
 
 def test_like_generates_what_was_profiled(
