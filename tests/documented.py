@@ -2,7 +2,9 @@
 
 A page's Python blocks run in order and share their names, as for a reader who pastes one after the other (README's run
 alone, and so does each part of a page of :data:`PARTED`). Commands are taken apart by bash and run in this process.
-Both run in a copy of ``examples/``. A block of ``text`` behind one of Python is what it prints.
+Both run in a copy of ``examples/``. A block of ``text`` behind one of Python is what it prints. The programs of the
+cookbook are files of ``examples/cookbook/``, whose cells (``# %%``) are blocks of the part that links to them; what the
+page shows of them is an excerpt, word for word.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ from ticdc_emit.testing import EmbeddedKafka
 
 ROOT = Path(__file__).parents[1]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINKED = re.compile(r"\]\(\.\./(examples/cookbook/\w+\.(\w+))\)")
+_CELL = re.compile(r"^(?:#|--) %%.*\n", re.MULTILINE)
+_PRINTS = re.compile(r"^# %% prints\n((?:#.*\n)*)", re.MULTILINE)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 PARTED = ("docs/cookbook.md", "docs/operations.md", "docs/rows.md")
@@ -104,19 +109,23 @@ class Block:
     language: str
     code: str
     printed: str | None = None
+    file: str = ""
 
     @property
     def place(self) -> str:
-        return f"{self.page}:{self.line}"
+        return f"{self.file or self.page}:{self.line}"
 
 
 def blocks_of(page: str) -> list[Block]:
-    """Return the fenced blocks of a page, each with the ``text`` that follows it."""
+    """Return the fenced blocks of a page, each with the ``text`` that follows it, and the programs that it links to."""
     text = text_of(page)
-    blocks: list[Block] = []
-    end = 0
+    blocks = [block for link in dict.fromkeys(_LINKED.findall(text)) for block in _cells(page, *link)]
+    programs, end = _bare("".join(block.code + (block.printed or "") for block in blocks)), 0
     for found in _FENCE.finditer(text):
         language, code = found.groups()
+        if programs and language not in SHELLS:
+            assert _bare(code) in programs, f"{page} shows what the files that it links to do not have:\n{code}"
+            continue
         if language == "text" and blocks and not text[end : found.start()].strip():
             last = blocks.pop()
             blocks.append(Block(last.page, last.line, last.language, last.code, code))
@@ -124,6 +133,22 @@ def blocks_of(page: str) -> list[Block]:
             blocks.append(Block(page, text[: found.start()].count("\n") + 1, language, code))
         end = found.end()
     return blocks
+
+
+def _cells(page: str, path: str, ending: str) -> Iterator[Block]:
+    """Yield the cells of a file; what a cell prints follows it as a comment."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    starts = [found.end() for found in _CELL.finditer(text) if "prints" not in found[0]] or [0]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        code = text[start:end]
+        found = _PRINTS.search(code)
+        printed = None if found is None else re.sub("^# ?", "", found[1], flags=re.MULTILINE)
+        code = _CELL.split(code)[0]
+        yield Block(page, text.count("\n", 0, start), {"py": "python"}.get(ending, ending), code, printed, path)
+
+
+def _bare(code: str) -> str:
+    return "\n".join(map(str.strip, code.strip().splitlines()))
 
 
 def pages_with(*languages: str, spark: bool) -> Iterator[tuple[str, list[Block]]]:

@@ -1,4 +1,4 @@
-"""The tables that a consumer ended up with, against those that it must have; and the cookbook's table of results."""
+"""The tables that a consumer ended up with, against those that it must have; and the table of results."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 _MOST_SHOWN = 20
-_PAGE = Path(__file__).parents[3] / "docs/cookbook.md"
+_TABLE = Path(__file__).with_name("measured.md")
 _RESULT = re.compile(
-    r"^\| (.+) \| (.+) \| (.+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| \[(\w+)\]\(\S+/(\w+\.py)\) \|$", re.MULTILINE
+    r"^\| (.+) \| (.+) \| (.+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| \[(\w+)\]\((\w+\.py)\) \|$", re.MULTILINE
 )
 
 Rows = Mapping[Any, Mapping[str, Any]]
@@ -54,7 +54,7 @@ def compared(table: str, expected: Rows, read: Rows) -> Comparison:
 
 @dataclass(frozen=True)
 class Result:
-    """A line of the cookbook's table. ``test`` is ``file.py::function`` in this folder."""
+    """A line of measured.md. ``test`` is ``file.py::function`` in this folder."""
 
     consumer: str
     version: str
@@ -67,11 +67,11 @@ class Result:
     def __str__(self) -> str:
         *facts, test = vars(self).values()
         module, _, name = test.partition("::")
-        return f"| {' | '.join(facts)} | [{name}](../tests/integration/consumers/{module}) |"
+        return f"| {' | '.join(facts)} | [{name}]({module}) |"
 
 
 def results_of_page() -> Iterator[Result]:
-    """Yield the lines of the table in docs/cookbook.md."""
-    for found in _RESULT.finditer(_PAGE.read_text(encoding="utf-8")):
+    """Yield the lines of measured.md."""
+    for found in _RESULT.finditer(_TABLE.read_text(encoding="utf-8")):
         *facts, name, module = found.groups()
         yield Result(*facts, f"{module}::{name}")

@@ -25,7 +25,7 @@ def send(kraft: KraftBroker) -> Send:
 
 @pytest.fixture
 def measured(request: pytest.FixtureRequest) -> Measured:
-    """Takes what a test compared: there must be no difference, and the cookbook's table must show these figures.
+    """Takes what a test compared: there must be no difference, and measured.md must show these figures.
 
     Versions are not compared: those of Python packages move.
     """
@@ -36,7 +36,7 @@ def measured(request: pytest.FixtureRequest) -> Measured:
         assert not comparison.differences, str(comparison)
         line = Result(consumer, version, protocol, f"{comparison.rows:,}", f"{comparison.values:,}", "0", test)
         lines = [replace(each, version=version) for each in results_of_page()]
-        assert line in lines, f"docs/cookbook.md must have the line\n{line}"
+        assert line in lines, f"measured.md must have the line\n{line}"
 
     return measured
 
