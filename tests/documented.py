@@ -24,7 +24,7 @@ from ticdc_emit.testing import EmbeddedKafka
 
 ROOT = Path(__file__).parents[1]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_LINKED = re.compile(r"\]\(\.\./(examples/cookbook/\w+\.(\w+))\)")
+_LINKED = re.compile(r"\]\(\.\./(examples/cookbook/[\w-]+\.(\w+))\)")
 _CELL = re.compile(r"^(?:#|--) %%.*\n", re.MULTILINE)
 _PRINTS = re.compile(r"^# %% prints\n((?:#.*\n)*)", re.MULTILINE)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)

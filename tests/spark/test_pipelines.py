@@ -36,8 +36,10 @@ def project(folder: Path) -> Path:
     """Write the files of the page, with ``folder`` for its ``/tmp``."""
     root = folder / "project"
     (root / "definitions").mkdir(parents=True)
-    (specification,) = (block for block in blocks_of("docs/rows.md") if block.language == "yaml")
-    (definition,) = (block for block in blocks_of("docs/rows.md") if "pipelines as dp" in block.code)
+    (specification,) = (block for block in blocks_of("docs/rows.md#declarative-pipelines") if block.language == "yml")
+    (definition,) = (
+        block for block in blocks_of("docs/rows.md#declarative-pipelines") if "pipelines as dp" in block.code
+    )
     for name, block in (("spark-pipeline.yml", specification), ("definitions/cdc.py", definition)):
         (root / name).write_text(block.code.replace("/tmp/", f"{folder}/"), encoding="utf-8")
     (root / "tables.sql").write_text(TABLES, encoding="utf-8")
