@@ -24,9 +24,9 @@ def _listed() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for line in _DOCUMENT.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if not line.startswith("|") or len(cells) != 5 or cells[0] in ("MySQL", "---"):
+        if not line.startswith("|") or len(cells) != 4 or cells[0] in ("MySQL", "---"):
             continue
-        types = set(re.findall(r"`(\w+)`", cells[1]))
+        types = {"null", *re.findall(r"`(\w+)`", cells[1])}
         for word in re.sub(r"`\w+`", "", cells[1]).split():
             types |= shorthands[word]
         names = [name.strip() for name in re.sub(r"\(.*?\)", "", cells[0]).split(",")]
