@@ -31,7 +31,11 @@ _END_S = 5.0  # which a consumer has to end after the end of its input
 
 
 class ConsumerFailure(Exception):  # noqa: N818 - of the consumer, which is what is looked for
-    """A consumer that did not answer, or says that it failed; the text says why."""
+    """A consumer that did not answer, or says that it failed; the text says why. ``ended``: its program ended."""
+
+    def __init__(self, told: str, *, ended: bool = False) -> None:
+        super().__init__(told)
+        self.ended = ended
 
 
 class ConsumerProcess:
@@ -128,12 +132,9 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
 
 
 def _failure(code: int | None, late_s: float | None) -> ConsumerFailure:
-    told = (
-        f"it ended with exit code {code} before it answered"
-        if late_s is None
-        else f"it did not answer within {late_s:g} s"
-    )
-    return ConsumerFailure(told)
+    if late_s is not None:
+        return ConsumerFailure(f"it did not answer within {late_s:g} s")
+    return ConsumerFailure(f"it ended with exit code {code} before it answered", ended=True)
 
 
 def _tables(line: bytes, number: int, option: str) -> GivenTables:

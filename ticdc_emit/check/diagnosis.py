@@ -8,7 +8,7 @@ the naive consumers (``naive.py``) that end with the same wrong tables.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -25,14 +25,15 @@ from ticdc_emit.strategies.deliveries import Delivery
 from ticdc_emit.traffic.scenarios.comparison import GivenTables, rows_by_table, shown_key
 
 _MOST_PREFIXES = 32  # on which the consumer is run one by one; a longer example is halved first
-_IsWrong: TypeAlias = Callable[[Sequence[Message]], bool]
+_IsWrong: TypeAlias = Callable[[int], bool | None]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """``guilty``: the message after which the tables are wrong for good, ``None`` if they never are right. ``number``:
-    its place in the order of arrival, from 1. ``special``: what it is, and what is unusual about it. ``beliefs``: what
-    consumers with these tables do, or with ``is_error`` those that fail, too; at most three, the most special first.
+    """``guilty``: the message after which the tables are wrong for good, ``None`` if they never are right, or if it
+    takes too long to find. ``number``: its place in the order of arrival, from 1. ``special``: what it is, and what is
+    unusual about it. ``beliefs``: what consumers with these tables do, or with ``is_error`` those that fail, too; at
+    most three, the most special first.
     """
 
     guilty: Message | None = None
@@ -60,27 +61,30 @@ class Diagnosis:
 def diagnose(arrival: Delivery, is_wrong: _IsWrong, tables: GivenTables | None, canonical: bool = False) -> Diagnosis:
     """Return why a consumer fails an example.
 
-    ``is_wrong``: runs the consumer on the first messages, and returns whether its tables are not those of the reference
-    consumer on the same messages; those of all messages are not. It is called some 40 times at most. ``tables``: the
-    consumer's at the end, ``None`` without; ENUM, SET and binary values are as messages show them unless ``canonical``.
+    ``is_wrong``: runs the consumer on so many first messages, and returns whether its tables are not those of the
+    reference consumer on the same messages, ``None`` where the time is over; those of all messages are not. It is
+    called some 40 times at most. ``tables``: the consumer's at the end, ``None`` without; ENUM, SET and binary values
+    are as messages show them unless ``canonical``.
     Raises :class:`~ticdc_emit.errors.ConfigError` if ``tables`` is not a mapping of tables.
     """
     if tables is not None:
         beliefs = _beliefs(arrival, rows_by_table(tables), canonical)
     else:
         beliefs = (Naive.belief,) if NaiveTables(arrival).of(Naive) is None else ()
-    number = _first_wrong(arrival.messages, is_wrong)
+    number = _first_wrong(len(arrival.messages), is_wrong)
     guilty, special = (arrival.messages[number - 1], _special(arrival, number)) if number else (None, ())
     return Diagnosis(guilty, number, special, beliefs, tables is None)
 
 
-def _first_wrong(messages: Sequence[Message], is_wrong: _IsWrong) -> int:
-    """Return the number of messages from which on each prefix is wrong."""
-    right, first = -1, len(messages)
+def _first_wrong(count: int, is_wrong: _IsWrong) -> int:
+    """Return the number of messages from which on each prefix of ``count`` is wrong, 0 if it is not found in time."""
+    right, first = -1, count
     while first - right > _MOST_PREFIXES:
         middle = (right + first) // 2
-        right, first = (right, middle) if is_wrong(messages[:middle]) else (middle, first)
-    while first - 1 > right and is_wrong(messages[: first - 1]):
+        right, first = (right, middle) if is_wrong(middle) else (middle, first)
+    while first - 1 > right and (wrong := is_wrong(first - 1)) is not False:
+        if wrong is None:
+            return 0
         first -= 1
     return first
 

@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from ticdc_emit.check.behaviours import Behaviour, chosen
@@ -19,7 +20,6 @@ from ticdc_emit.check.consumers import ConsumerFailure
 from ticdc_emit.check.diagnosis import Diagnosis, diagnose
 from ticdc_emit.check.examples import Example, Setting, feed_of_examples
 from ticdc_emit.config.secrets import printable
-from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, HistoryError, MissingDependencyError, ReleaseDefectError, TicdcEmitError
 from ticdc_emit.hints import counted, names
 from ticdc_emit.strategies.deliveries import Delivery
@@ -200,6 +200,7 @@ class Run:
     shrink_seconds: float = SHRINK_SECONDS
     say_first: Callable[[Failure], object] = lambda _: None
     say: Callable[[Outcome], object] = lambda _: None
+    _runs: bool = field(default=False, init=False)
 
     def all(self, behaviours: Sequence[Behaviour], examples: int, seconds: float | None = None) -> Verdict:
         ends = None if seconds is None else time.monotonic() + seconds
@@ -235,7 +236,7 @@ class Run:
         """Return what is wrong with the consumer's answer; ``None`` if it is right."""
         must_refuse = example.refusal is not None
         try:
-            tables = self.ask(example)
+            tables = self._answer(example)
         except ConfigError:  # of the command, not of the consumer
             raise
         except Exception as fault:
@@ -246,6 +247,25 @@ class Run:
             return Failure(example, told, tables=tables)
         found = differences(example.tables if self.canonical else example.shown, example.keys, tables)
         return Failure(example, None, found, tables) if found else None
+
+    def _answer(self, example: Example) -> GivenTables:
+        """Return the consumer's tables. Raises ``ConfigError`` for a program that ends before it gets any message."""
+        try:
+            tables = self.ask(example)
+        except ConsumerFailure as fault:
+            if fault.ended and not self._runs:
+                self._runs = True
+                arrival = replace(example.arrival, messages=[])
+                try:
+                    self.ask(replace(example, arrival=arrival, tables={}, shown={}, refusal=None))
+                except ConsumerFailure as again:
+                    if again.ended:
+                        message = f"the consumer does not run: of an example without messages, {again}"
+                        remedy = "Mend what it prints on stderr; it gets examples as lines of JSON on stdin"
+                        raise ConfigError(message, remedy=remedy) from None
+            raise
+        self._runs = True
+        return tables
 
     def _explained(self, first: Failure, behaviour: Behaviour) -> Failure:
         smallest, tried, setting = first, 0, behaviour.of(self.setting)
@@ -278,13 +298,14 @@ class Run:
         example = failed.example
         ends = time.monotonic() + self.shrink_seconds
 
-        def is_wrong(messages: Sequence[Message]) -> bool:
+        @cache
+        def is_wrong(count: int) -> bool | None:
             if time.monotonic() >= ends:  # each answer may be a program's start
-                return False
-            arrival = replace(example.arrival, messages=list(messages))
+                return None
+            arrival = replace(example.arrival, messages=example.arrival.messages[:count])
             right = arrival.consumer()
             try:
-                right.take_all(messages)
+                right.take_all(arrival.messages)
                 waits = right.pending
                 right.finish()
             except TicdcEmitError:  # a statement that others need is among the later messages
@@ -293,8 +314,7 @@ class Run:
             if self._judged(replace(example, arrival=arrival, tables=right.tables, shown=shown)) is None:
                 return False
             # a consumer that waits for watermarks is right if it is so when they have come
-            rest = example.arrival.messages[len(messages) :]
-            return not (waits and rest) or is_wrong([*messages, rest[0]])
+            return not (waits and count < len(example.arrival.messages)) or is_wrong(count + 1)
 
         if example.refusal is not None:
             return Diagnosis()

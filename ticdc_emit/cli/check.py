@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from ticdc_emit.check.run import Ask, Failure, Outcome, Run
     from ticdc_emit.cli.app import Check
 
+_OF_A_RUN = {"only", "seed", "seconds", "junit", "report", "as_json"}
 _STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim"}
 
 
@@ -165,9 +168,19 @@ def _run(setting: Any, ask: Ask, options: Check) -> Run:
                 console.print(Text(f"    {line}"))
             for line in outcome.failure.history().splitlines():
                 console.print(Text(f"      {line}", "dim"))
-            console.print(Text(f"    again: --seed {setting.seed} --only {name}"))
+            console.print(Text(f"    again: {_again(options, name)}"))
 
     return Run(setting, ask, options.canonical, options.shrink, say_first, say_outcome)
+
+
+def _again(options: Check, behaviour: str) -> str:
+    words = ["ticdc-emit", "check", "--seed", f"{options.seed}", "--only", behaviour]
+    for each in fields(options):
+        value = getattr(options, each.name)
+        if each.name not in _OF_A_RUN and value != each.default:
+            told = mask_uri(value) if each.name == "sink_uri" else f"{value}"
+            words += [f"--{each.name.replace('_', '-')}", *([] if value is True else [told])]
+    return shlex.join(words)
 
 
 # -- one scenario -----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -175,7 +176,8 @@ def test_a_broken_program_is_told_its_smallest_example_and_why(
     assert any(line.startswith("the tables go wrong with message ") for line in lines)
     assert any("INSERT in shop.notes" in line for line in lines)
     assert any(line.endswith("INSERT INTO a.t VALUES (0, NULL);") for line in lines)
-    assert "again: --seed 0 --only null-text" in lines
+    (again,) = (line for line in lines if line.startswith("again: ticdc-emit check --seed 0 --only null-text "))
+    assert ["--schema", str(schema), "--command", consumer(DROP_NULLS)] == shlex.split(again)[7:11]
     assert lines[-1] == "canal-json of classic, seed 0: 0 passed, 2 failed, 0 not applicable"
     null, retry = ElementTree.parse(tmp_path / "check.xml").getroot()
     assert (retry.get("name"), null.get("classname")) == ("fault-retry", "values")
@@ -208,6 +210,12 @@ def test_a_program_that_does_not_answer_fails(
     given = ("--only", "null-text", "--shrink", "0", "--json", "--command", consumer(broken), *options)
     (outcome,) = cli("check", *given, code=1).json["outcomes"]
     assert outcome["failure"]["error"] == f"the consumer failed: {error}"
+
+
+def test_a_program_that_does_not_run_is_no_finding(cli: Cli) -> None:
+    told = cli("check", "--command", f"{sys.executable} no_file.py", code=2)
+    assert told.out == ""
+    assert "the consumer does not run: of an example without messages, it ended with exit code 2" in told.err
 
 
 def test_what_a_consumer_says_acts_on_nothing(cli: Cli, tmp_path: Path) -> None:
