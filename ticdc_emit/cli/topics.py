@@ -94,7 +94,11 @@ class TopicSource:
         return None
 
     def used_partitions(self) -> dict[str, int]:
-        """Return how many partitions of each topic the changefeed sends to: of its default topic ``partition-num``."""
+        """Return how many partitions of each topic the changefeed sends to: of its default topic ``partition-num``.
+        Of topics that no sink URI describes, it is not known.
+        """
+        if not self.by_uri and self.folder is None and self.config.storage is None:
+            return {}
         default, partition_num = self.config.kafka.topic, self.config.kafka.partition_num
         return {
             topic: min(count, partition_num) if topic == default and partition_num is not None else count
@@ -443,7 +447,7 @@ def verify(options: Verify) -> int:
         print_json(
             {
                 "messages": dict(verifier.counts),
-                "partitions": source.used_partitions(),
+                "partitions": source.used_partitions() or source.partitions,
                 "topics_left_out": source.foreign,
                 **({} if source.config.storage is None else of_storage),
                 "proof": verifier.proof()._asdict(),
@@ -453,6 +457,11 @@ def verify(options: Verify) -> int:
         )
     else:
         _print_findings(result_console(), findings, verifier, summary)
+        every = {(topic, number) for topic, count in source.partitions.items() for number in range(count)}
+        for topic, number in () if source.used_partitions() else sorted(every.difference(verifier.targets)):
+            say(
+                f"partition {number} of {topic} has no messages: give --sink-uri with partition-num if it must have some"
+            )
         if newer or source.waiting:
             waiting = f"{counted(source.waiting, 'schema or index file')} were not read" if source.waiting else ""
             rows = f"{counted(newer, 'row')} may come again" if newer else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
@@ -30,7 +30,7 @@ from ticdc_emit.consume.invariants import (
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.source_tables import SourceTables
 from ticdc_emit.consume.storage_folder import FILE_NUMBERS, SCHEMA_FILES
-from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.hints import counted
 from ticdc_emit.protocols.avro.schema import DELETE_MARK
 from ticdc_emit.protocols.decoder import EventReader, Part
@@ -102,7 +102,8 @@ class Verifier:
         self._invariants = (*_invariants_of(config, self._reader, claims, self._stream), *own, self._continuity)
         keyed = config.codec.protocol in (Protocol.AVRO, Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO)
         self._of_partitions = () if keyed else (Offsets(),)
-        self._has_offsets = config.storage is None
+        self._of_lines = config.sink_uri.scheme == "jsonl"  # whose numbers are no offsets
+        self._has_offsets = config.storage is None and not self._of_lines
         self._least = config.kafka.partition_num or 1
         self._rows: set[int] = set()
         self._most = most
@@ -143,6 +144,11 @@ class Verifier:
             if collects:
                 gc.enable()
 
+    @property
+    def targets(self) -> Collection[Target]:
+        """The topic-partitions with messages."""
+        return self._stream.firsts.keys()
+
     def finish(self, partitions: Mapping[str, int] | int | None = None) -> list[Finding]:
         """Return all findings by topic, partition and offset. ``partitions``: the partition count of each topic by
         name, or one for all; default: those with messages, which always count, and the changefeed's ``partition-num``.
@@ -171,6 +177,8 @@ class Verifier:
         ]
         if stream.gaps:
             limits.append("messages at some offsets: they are gone, or were never there")
+        if self._of_lines and stream.firsts:
+            limits.append("whether lines of the files are missing: they have no offsets")
         if nameless := self.counts["nameless"]:
             limits.append(f"which rows {counted(nameless, 'DELETE')} of tables without a primary key are of")
         compared = self._expected is not None and not self._expected.limits

@@ -254,7 +254,8 @@ class Session:
         if word == "USE":
             return self._use(text)
         if word in _DDL:
-            return self._ddl(text, now, facts)
+            lead = statement.first - statement.start  # its facts are not part of what TiCDC sends
+            return self._ddl(_DIRECTIVE.sub("", text[:lead]).lstrip() + text[lead:], now, facts)
         raise unsupported(
             f"{word or 'this statement'}", "Leave it out, or write the changes as INSERT, UPDATE and DELETE"
         )

@@ -62,6 +62,7 @@ def test_an_error_has_its_place_in_the_script() -> None:
 def test_a_history_as_sql_makes_the_same_messages(history: History) -> None:
     again = History.from_sql(history.to_sql(), schema=history.schema, time_zone=history.time_zone)
     assert again.tables() == history.tables()
+    assert [each[:2] for each in again.ddl] == [each[:2] for each in history.ddl]
     assert again.messages(URI) == history.messages(URI)
 
 
