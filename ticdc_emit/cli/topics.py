@@ -459,9 +459,7 @@ def verify(options: Verify) -> int:
         _print_findings(result_console(), findings, verifier, summary)
         every = {(topic, number) for topic, count in source.partitions.items() for number in range(count)}
         for topic, number in () if source.used_partitions() else sorted(every.difference(verifier.targets)):
-            say(
-                f"partition {number} of {topic} has no messages: give --sink-uri with partition-num if it must have some"
-            )
+            say(f"partition {number} of {topic} has no messages: give --sink-uri with partition-num if it must")
         if newer or source.waiting:
             waiting = f"{counted(source.waiting, 'schema or index file')} were not read" if source.waiting else ""
             rows = f"{counted(newer, 'row')} may come again" if newer else ""
