@@ -28,13 +28,7 @@ from ticdc_emit.pipeline.deliver.control_events import (
     final_controls,
     highest_watermark,
 )
-from ticdc_emit.pipeline.deliver.deliver_task import (
-    DeliverTask,
-    TaskResult,
-    add_counts,
-    deliver_controls,
-    sum_of_digests,
-)
+from ticdc_emit.pipeline.deliver.deliver_task import DIGEST_END, DeliverTask, TaskResult, add_counts, deliver_controls
 from ticdc_emit.pipeline.deliver.file_delivery import warn_discarded
 from ticdc_emit.pipeline.encode.bad_rows import SkippedFile, new_run_name
 from ticdc_emit.pipeline.encode.chunks import Buckets
@@ -378,7 +372,7 @@ class Changefeed:
         """Return what a record keeps of the rows' messages; ``None`` without a store that outlives this object."""
         if self._options.state_uri is None:
             return None
-        return sum_of_digests(*(result.digest for result in results.values())).hex()
+        return f"{sum(result.digest for result in results.values()) % DIGEST_END:016x}"
 
     def message_tasks(self, batch: Batch) -> tuple[EncodeTask, DeliverTask]:
         """Return tasks that make a batch's messages for a caller that delivers them; no row is late or skipped."""
