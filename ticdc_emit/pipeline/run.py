@@ -219,6 +219,7 @@ class Changefeed:
             skipped = SkippedFile(path, state.run or self._run_name, state.batch_id)
         is_kept = self._options.state_uri is not None
         deliver = DeliverTask(plan, schedule, self.sink, self._claims, digests=is_kept, skipped=skipped)
+        deliver = replace(deliver, table_digests=self._options.message_digests)
         if state.done:
             checked = batch.run(encode, replace(deliver, check_only=True))
             state.refuse_other_rows(sum(result.rows for result in checked.values()), self._digest(checked))
@@ -260,7 +261,6 @@ class Changefeed:
             bad_rows=how.bad_rows,
             tells_skipped=how.bad_rows_path is not None,
             tick_ms=None if rules is None else rules.bootstrap_rules.tick_ms,
-            digests=how.message_digests,
         )
 
     def _end_batch(

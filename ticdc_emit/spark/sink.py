@@ -87,8 +87,8 @@ class TicdcSink:
     where per-batch state is kept (any fsspec URI), for one writer at a time; without it, as long as the object.
     ``heartbeat``: seconds between watermarks while no batch runs and the stream has no more to read,
     ``allowed_lateness`` before the clock, which must be ``wall``; until :meth:`finish`, :meth:`close` or the end of the
-    ``with`` block. ``message_digests``: whether reports have digests of the messages, for ``verify --expect``; encoding
-    then takes up to a quarter longer. ``librdkafka``: further client settings. ``sink``: receives the messages instead
+    ``with`` block. ``message_digests``: whether reports have digests of the messages, for ``verify --expect``; a batch
+    then takes a third longer, or more. ``librdkafka``: further client settings. ``sink``: receives the messages instead
     of the sink URI's target. ``registry``: registers Avro schemas, on the driver, instead of the configured one.
     ``on_report``: one or several functions, called with the :class:`RunReport` of each batch; an exception is logged.
     ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and

@@ -96,6 +96,13 @@ def test_a_report_without_digests_has_only_counts() -> None:
     assert "1 change of 9 missing" in finding.text
 
 
+def test_each_table_has_its_own_digest() -> None:
+    schema, sql = f"{SCHEMA};CREATE TABLE s.u (id INT PRIMARY KEY)", f"{SQL};INSERT INTO s.u VALUES (1), (2)"
+    found, proof = seen(*sent(QUEUES[1], schema, sql))
+    assert found == []
+    assert "11 changes of 2 tables are those of the report" in proof.proved
+
+
 def test_rows_without_key_may_be_equal() -> None:
     twice = "INSERT INTO s.t VALUES (1), (1)"
     config, messages, schemas, report = sent(QUEUES[1], "CREATE TABLE s.t (v INT)", f"{twice};{twice}")

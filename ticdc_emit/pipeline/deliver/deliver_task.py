@@ -20,9 +20,11 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, Target, TaskWriter
 from ticdc_emit.delivery.claims import ClaimStore
+from ticdc_emit.delivery.message_digest import message_crcs
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.arrange.conflicting_changes import ConflictCheck
+from ticdc_emit.pipeline.arrange.sort_key import stamps_and_tables
 from ticdc_emit.pipeline.deliver.control_events import (
     ControlEncoder,
     ControlRules,
@@ -48,20 +50,39 @@ def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
 
 
+DIGEST_END = 1 << 63
+
+
 def rows_digest(target: Target, rows: MergedRows, first: int) -> int:
     """Return what shows whether a replay has other row messages in a topic-partition, or the same ones elsewhere.
 
-    Each message's :func:`~ticdc_emit.delivery.message_digest.message_digest` counts as often as its place among all of
-    the topic-partition says; ``first``: that of the first. So the sum does not depend on tasks and how rows are cut.
+    The digest of each counts as often as its place among all of the topic-partition says; ``first``: that of the first.
+    So sums do not depend on tasks and how rows are cut.
     """
     (keys, _), (values, _) = rows.keys_and_values
-    crcs = map(crc32, [value or b"" for value in values], map(crc32, [key or b"" for key in keys]))
-    numbers = np.fromiter(crcs, np.uint64, len(values))
+    crcs = message_crcs(keys, values)
     places = np.arange(2 * first + 1, 2 * (first + len(values)), 2, dtype=np.uint64)
-    return int((numbers * numbers * places).sum()) * (crc32(repr(target).encode()) | 1) % DIGEST_END
+    return int((crcs * crcs * places).sum()) * (crc32(repr(target).encode()) | 1) % DIGEST_END
 
 
-DIGEST_END = 1 << 63
+def table_digests(rows: MergedRows, plan: Plan) -> Counter[str]:
+    """Return the sum of the messages' digests for each table (``digest shop.orders``)."""
+    (keys, _), (values, _) = rows.keys_and_values
+    crcs = message_crcs([None] * len(values) if plan.router.by_table else keys, values)
+    tables = np.zeros(len(crcs), np.uint32)
+    if len(plan.in_order) > 1:
+        _, tables = stamps_and_tables(rows.column(ORDER_KEY))
+    order, digests = np.argsort(tables), Counter[str]()
+    for own in np.split(order, np.flatnonzero(np.diff(tables[order])) + 1):
+        table = plan.in_order[tables[own[0]]]
+        versions = table.versions_at(rows.stamps[own])
+        for version in np.unique(versions).tolist():
+            crcs_of_version = crcs[own[versions == version]]
+            encoder = table.encoders[version]
+            assert encoder is not None
+            name = f"digest {encoder.table.schema}.{encoder.table.name}"
+            digests[name] += int((crcs_of_version * crcs_of_version).sum())
+    return digests
 
 
 @dataclass
@@ -208,6 +229,7 @@ class DeliverTask:
     name. ``check_only``: rows are counted and nothing is sent; with ``connects``, a writer is opened nevertheless.
     ``memory_limit``: bytes of chunks that are held, and of messages that are merged; beyond it they go to files.
     ``skipped``: where lines that tell of skipped rows are written, before the first message.
+    ``digests``: whether results show if a replay is another one, ``table_digests``: and what the tables' messages are.
     """
 
     plan: Plan
@@ -217,6 +239,7 @@ class DeliverTask:
     check_only: bool = False
     connects: bool = False
     digests: bool = False
+    table_digests: bool = False
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     skipped: SkippedFile | None = None
     rules: ControlRules | None = None
@@ -322,6 +345,8 @@ class DeliverTask:
             for rows in window.slices(_SLICE_BYTES):
                 if self.digests:
                     result.digest += rows_digest(target, rows, result.rows)
+                if self.table_digests and not self.check_only:
+                    result.changes = add_counts(result.changes, table_digests(rows, self.plan))
                 if not self.check_only:
                     controls = count_controls(place_controls(rows, target, schedules, result.max_commit_ts))
                     result.controls = add_counts(result.controls, controls)

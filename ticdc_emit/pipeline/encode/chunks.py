@@ -83,7 +83,7 @@ class ChunkKind(IntEnum):
     COUNTS = 7
     """How many rows the task has of each table (``pipeline.arrange.row_counts``)."""
     CHANGES = 8
-    """The sums of messages by operation and table, as JSON (:attr:`EncodedRows.changes`)."""
+    """How many messages there are by operation and table, as JSON (:attr:`EncodedRows.changes`)."""
     MESSAGES = 5
     """The messages: order key, key and value, and the value's end where the protocol keeps it apart."""
 
@@ -120,7 +120,7 @@ class _Chunk(NamedTuple):
 @dataclass(frozen=True)
 class EncodedRows:
     """The messages of a batch; ``codes``: the place of each topic times ``MOST_PARTITIONS``, plus the partition.
-    ``changes``: how many there are (``insert shop.orders``), and their digests (``digest shop.orders``), if asked for.
+    ``changes``: how many there are (``insert shop.orders``), if asked for.
     """
 
     topics: tuple[str, ...]

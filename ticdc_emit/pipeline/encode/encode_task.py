@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -64,7 +63,6 @@ class EncodeTask:
     ``late``: ``error``, ``emit`` or ``drop`` for rows at or below the TSO ``late_until``. ``table``: ``None`` where
     each row names its own. ``tells_skipped``: whether chunks say what was left out, or only how much. ``tick_ms``: of
     the slots of counts, ``None`` where nothing depends on them. ``folder``: for messages that need not travel.
-    ``digests``: whether messages are digested for the report.
     """
 
     plan: Plan
@@ -76,7 +74,6 @@ class EncodeTask:
     tells_skipped: bool = False
     tick_ms: int | None = None
     folder: ChunkFolder | None = None
-    digests: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sorter, files = self._sorter(), ChunkFiles(self.folder)
@@ -174,16 +171,15 @@ class EncodeTask:
         yield from message_chunks(held, self.buckets, files)
 
     def _encoded(self, batches: Iterable[RowBatch]) -> Iterator[EncodedRows]:
-        encode = partial(encode_batches, plan=self.plan, counts=True, digests=self.digests)
         for together in _group_batches(batches):
             if not any(isinstance(rows.tables, TableGroup) for rows in together):
-                yield from encode(together)
+                yield from encode_batches(together, self.plan, counts=True)
                 continue
             try:
-                messages = list(encode(together))
+                messages = list(encode_batches(together, self.plan, counts=True))
             except TicdcEmitError:  # which does not tell whose row it is
                 by_table = (own for rows in together for own in rows.by_table())
-                messages = list(encode(by_table))
+                messages = list(encode_batches(by_table, self.plan, counts=True))
             yield from messages
 
 

@@ -6,7 +6,6 @@ together (:class:`SmallGroups`); whatever cannot be is made alone, so that error
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -30,7 +29,6 @@ from ticdc_emit.columnar.small_batches import ColumnBatcher
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, MOST_PARTITIONS, Target
-from ticdc_emit.delivery.message_digest import message_digests
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.arrange.row_batch import RowBatch, TableGroup
 from ticdc_emit.pipeline.arrange.row_reader import read_changes
@@ -41,12 +39,10 @@ from ticdc_emit.routing.partitions import partitions_of, table_hash
 _ARROW_LIMIT = (1 << 31) - 1
 
 
-def encode_batches(
-    batches: Iterable[RowBatch], plan: Plan, *, counts: bool = False, digests: bool = False
-) -> Iterator[EncodedRows]:
+def encode_batches(batches: Iterable[RowBatch], plan: Plan, *, counts: bool = False) -> Iterator[EncodedRows]:
     """Yield the messages of each batch. What is wrong with one is raised in its turn, after those before it.
 
-    ``counts``: whether changes are counted for the report (:attr:`EncodedRows.changes`); ``digests``: and digested.
+    ``counts``: whether changes are counted for the report (:attr:`EncodedRows.changes`).
     Errors name the table of a row only where a batch is of one.
     """
     read: list[tuple[RowBatch, list[Changes]]] = []
@@ -78,8 +74,7 @@ def encode_batches(
                 for changes, each in zip(groups, encoded, strict=True)
             ]
         whole = _in_order(groups, encoded, rows.length)
-        own = _sums(groups, whole, digests=digests, with_keys=not plan.router.by_table) if counts and groups else {}
-        yield EncodedRows(topics, codes, rows.order_keys, whole, own)
+        yield EncodedRows(topics, codes, rows.order_keys, whole, _counts(groups, rows.length) if counts else {})
     if fault is not None:
         raise fault
 
@@ -114,26 +109,20 @@ def _in_order(groups: Sequence[Changes], encoded: Sequence[Encoded], rows: int) 
     return Encoded(values if in_order else values.take(index), keys, claims, ends)
 
 
-def _sums(groups: Sequence[Changes], encoded: Encoded, *, digests: bool, with_keys: bool) -> Mapping[str, int]:
-    names: dict[tuple[str, str], int] = {}
-    codes = np.empty(len(encoded), np.int64)
+def _counts(groups: Sequence[Changes], rows: int) -> Mapping[str, int]:
+    names: dict[str, int] = {}
+    codes = np.empty(rows, np.int64)
     for changes in groups:
         encoders, places = [changes.encoder], np.zeros(1, np.int64)
         if changes.tables is not None:
             used, places = np.unique(changes.tables.codes, return_inverse=True)
             encoders = [changes.tables.encoders[code] for code in used]
         own = [
-            names.setdefault((changes.op.value, f"{each.table.schema}.{each.table.name}"), len(names))
+            names.setdefault(f"{changes.op.value} {each.table.schema}.{each.table.name}", len(names))
             for each in encoders
         ]
         codes[slice(None) if changes.rows is None else changes.rows] = np.array(own)[places]
-    sums = Counter({f"{op} {table}": int(count) for (op, table), count in zip(names, np.bincount(codes), strict=True)})
-    if digests:
-        parts = np.zeros(len(names), np.uint64)
-        np.add.at(parts, codes, message_digests(encoded.keys if with_keys else None, encoded.values, encoded.ends))
-        for (_, table), digest in zip(names, parts.tolist(), strict=True):
-            sums[f"digest {table}"] += digest
-    return sums
+    return dict(zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True))
 
 
 def message_batch(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array) -> pa.RecordBatch:
