@@ -110,13 +110,14 @@ def _refusal(shown: str) -> ConfigError:
     )
 
 
-class ExchangeError(Exception):
-    """There is no usable answer. ``transient``: another attempt may succeed. ``tls``: TLS itself failed."""
+class _AnswerError(Exception):
+    """There is no usable answer. ``transient``: another attempt may succeed, after ``wait_s``. ``tls``: TLS failed."""
 
-    def __init__(self, text: str, *, transient: bool = False, tls: bool = False) -> None:
+    def __init__(self, text: str, *, transient: bool = False, tls: bool = False, wait_s: float = 0) -> None:
         super().__init__(text)
         self.transient = transient
         self.tls = tls
+        self.wait_s = wait_s
 
 
 @dataclass(frozen=True)
@@ -144,89 +145,6 @@ class Answer:
         return self.content.decode("utf-8", "replace")
 
 
-class Exchange:
-    """A client of one server that sends one request at a time. Keeps its connection until :meth:`close`."""
-
-    def __init__(self, address: RegistryAddress, tls: RegistryTls | None, timeout_s: float) -> None:
-        """``timeout_s``: for a whole exchange."""
-        with importing("a schema registry needs httpx and tenacity", extra="avro"):
-            import httpx
-            import tenacity  # noqa: F401 - part of the same extra as httpx
-        self._address = address
-        try:
-            self._origin = _origin(httpx.URL(address.base))
-        except httpx.InvalidURL:
-            raise _refusal(address.shown) from None
-        hide_in_logs(HTTP_LOGGERS, address.secrets)
-        login = address.login
-        self._auth = httpx.BasicAuth(*login.reveal()) if login else None
-        self._timeout_s = timeout_s
-        # the system's CAs, as in Go, not httpx's; plain http needs none, because redirects to https are refused
-        verify = (tls or RegistryTls()).context() if address.https else False
-        # the environment's proxy is used, as in Go, but not for this machine
-        proxies = not address.loopback
-        self._connect = partial(httpx.Client, verify=verify, timeout=timeout_s, trust_env=proxies)
-        self._client = self._connect()
-
-    def close(self) -> None:
-        self._client.close()
-
-    def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None) -> Answer:
-        """Send a request; ``path`` is escaped. Raises :class:`ExchangeError`, which shows no login."""
-        import httpx
-
-        answer: Future[Answer] = Future()
-
-        def exchange() -> None:
-            try:
-                # built here, because a request made by the client also has headers besides these, Host, Content-Length
-                request = httpx.Request(method, self._address.base + path, headers=headers, content=body)
-                answer.set_result(self._answer(request))
-            except Exception as error:
-                answer.set_exception(error)
-
-        # a client's own timeouts apply to each read, which a server that sends a byte per second never exceeds
-        threading.Thread(target=exchange, daemon=True).start()
-        try:
-            return answer.result(self._timeout_s)
-        except FutureTimeoutError:
-            self._client = self._connect()  # the other one is left to the server that it waits for
-            raise ExchangeError(f"no whole answer within {self._timeout_s:g} s", transient=True) from None
-        except httpx.TimeoutException as error:
-            stage = "connection" if isinstance(error, httpx.ConnectTimeout) else "whole answer"
-            raise ExchangeError(f"no {stage} within {self._timeout_s:g} s", transient=True) from None
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-            text, is_tls = self._address.without_secrets(str(error)), _is_refusal_of_tls(error)
-            told = text if is_tls else f"{type(error).__name__}: {text}"
-            raise ExchangeError(
-                told, transient=not is_tls and isinstance(error, httpx.TransportError), tls=is_tls
-            ) from None
-
-    def _answer(self, request: httpx.Request) -> Answer:
-        for _ in range(_MOST_REDIRECTS + 1):
-            answer = self._client.send(request, auth=self._auth, stream=True)
-            try:
-                onward = answer.next_request
-                content = _content(answer)
-            finally:
-                answer.close()
-            if onward is None:
-                return Answer(
-                    answer.status_code,
-                    answer.reason_phrase,
-                    answer.headers.get("Content-Type", ""),
-                    content,
-                    request.method,
-                    _wait_s(answer.headers.get("Retry-After", "")),
-                )
-            if _origin(onward.url) != self._origin:
-                raise ExchangeError(
-                    f"it redirects to another server, {self._address.without_secrets(mask_uri(str(onward.url)))}"
-                )
-            request = onward
-        raise ExchangeError(f"it redirects more than {_MOST_REDIRECTS} times")
-
-
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
@@ -241,12 +159,12 @@ def _wait_s(retry_after: str) -> float:
 
 def _content(answer: httpx.Response) -> bytes:
     if answer.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise ExchangeError("its answer has a compression that was not requested")
+        raise _AnswerError("its answer has a compression that was not requested")
     content = bytearray()
     for chunk in answer.iter_raw(_CHUNK):
         content += chunk
         if len(content) > LARGEST_ANSWER:
-            raise ExchangeError(f"its answer is larger than {LARGEST_ANSWER // (1024 * 1024)} MiB")
+            raise _AnswerError(f"its answer is larger than {LARGEST_ANSWER // (1024 * 1024)} MiB")
     return bytes(content)
 
 
@@ -305,69 +223,122 @@ def _refuse(option: str, path: _PathLike, cause: object) -> NoReturn:
     ) from None
 
 
-class _TransientError(Exception):
-    """Worth another attempt."""
-
-
 class RegistryTransport:
-    """Connections to one registry, until :meth:`close`."""
+    """Connections to one registry, until :meth:`close`; one request at a time."""
 
     def __init__(
         self, address: RegistryAddress, tls: RegistryTls | None, *, timeout_s: float, attempts: int, backoff_s: float
     ) -> None:
+        """``timeout_s``: for a whole exchange."""
         if tls is not None and not address.https:
             raise ConfigError(
                 "TLS files need an https URL of the registry", remedy="Use an https URL", option="schema-registry"
             )
         if attempts < 1:
             raise ConfigError("a request needs at least one attempt", remedy="Give 1 or more", option="attempts")
+        with importing("a schema registry needs httpx and tenacity", extra="avro"):
+            import httpx
+            import tenacity  # noqa: F401 - part of the same extra as httpx
         self.address = address
         self._attempts = attempts
         self._backoff_s = backoff_s
-        self._exchange = Exchange(address, tls, timeout_s)
+        self._timeout_s = timeout_s
+        try:
+            self._origin = _origin(httpx.URL(address.base))
+        except httpx.InvalidURL:
+            raise _refusal(address.shown) from None
+        hide_in_logs(HTTP_LOGGERS, address.secrets)
+        login = address.login
+        self._auth = httpx.BasicAuth(*login.reveal()) if login else None
+        # the system's CAs, as in Go, not httpx's; plain http needs none, because redirects to https are refused
+        verify = (tls or RegistryTls()).context() if address.https else False
+        # the environment's proxy is used, as in Go, but not for this machine
+        proxies = not address.loopback
+        self._connect = partial(httpx.Client, verify=verify, timeout=timeout_s, trust_env=proxies)
+        self._client = self._connect()
 
     def close(self) -> None:
-        self._exchange.close()
+        self._client.close()
 
     def ask(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, **context: object
     ) -> Answer:
         """Send a request; ``path`` is escaped, ``context`` is that of errors, all of them :class:`RegistryError`."""
-        from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
         backoff = wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S)
-        asked_s = 0.0  # by the last answer
         retrying = Retrying(
             stop=stop_after_attempt(self._attempts),
-            wait=lambda state: max(backoff(state), asked_s),
-            retry=retry_if_exception_type(_TransientError),
+            wait=lambda state: max(backoff(state), getattr(state.outcome and state.outcome.exception(), "wait_s", 0)),
+            retry=retry_if_exception(lambda error: isinstance(error, _AnswerError) and error.transient),
             before_sleep=self._log_retry,
+            reraise=True,
         )
-
-        def send() -> Answer:
-            nonlocal asked_s
-            asked_s = 0
-            try:
-                answer = self._exchange.ask(method, path, headers, body)
-            except ExchangeError as error:
-                if error.transient:
-                    raise _TransientError(str(error)) from None
-                raise self._failure(error, context) from None
-            if answer.status >= 500 or answer.status == 429:
-                asked_s = answer.wait_s
-                raise _TransientError(f"{answer.status} {self.cause(answer)}")
-            return answer
-
         try:
-            return retrying(send)
-        except RetryError as error:
-            cause = str(error.last_attempt.exception())
-        raise RegistryUnreachableError(
-            f"the registry {self.address.shown} did not answer: {cause}",
-            remedy="Check that it runs, can be reached from here, and has no limit of requests that is too low",
-            **context,
-            attempts=self._attempts,
-        )
+            return retrying(self._send, method, path, headers, body)
+        except _AnswerError as error:
+            failure = self._failure(error, context)
+        raise failure  # outside, so that it has no frames with an answer, which may repeat the login
+
+    def _send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+        answer = self._exchanged(method, path, headers, body)
+        if answer.status >= 500 or answer.status == 429:
+            raise _AnswerError(f"{answer.status} {self.cause(answer)}", transient=True, wait_s=answer.wait_s)
+        return answer
+
+    def _exchanged(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+        import httpx
+
+        answer: Future[Answer] = Future()
+
+        def exchange() -> None:
+            try:
+                # built here, because a request made by the client also has headers besides these, Host, Content-Length
+                request = httpx.Request(method, self.address.base + path, headers=headers, content=body)
+                answer.set_result(self._answer(request))
+            except Exception as error:
+                answer.set_exception(error)
+
+        # a client's own timeouts apply to each read, which a server that sends a byte per second never exceeds
+        threading.Thread(target=exchange, daemon=True).start()
+        try:
+            return answer.result(self._timeout_s)
+        except FutureTimeoutError:
+            self._client = self._connect()  # the other one is left to the server that it waits for
+            raise _AnswerError(f"no whole answer within {self._timeout_s:g} s", transient=True) from None
+        except httpx.TimeoutException as error:
+            stage = "connection" if isinstance(error, httpx.ConnectTimeout) else "whole answer"
+            raise _AnswerError(f"no {stage} within {self._timeout_s:g} s", transient=True) from None
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            text, is_tls = self.address.without_secrets(str(error)), _is_refusal_of_tls(error)
+            told = text if is_tls else f"{type(error).__name__}: {text}"
+            raise _AnswerError(
+                told, transient=not is_tls and isinstance(error, httpx.TransportError), tls=is_tls
+            ) from None
+
+    def _answer(self, request: httpx.Request) -> Answer:
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = self._client.send(request, auth=self._auth, stream=True)
+            try:
+                onward = answer.next_request
+                content = _content(answer)
+            finally:
+                answer.close()
+            if onward is None:
+                return Answer(
+                    answer.status_code,
+                    answer.reason_phrase,
+                    answer.headers.get("Content-Type", ""),
+                    content,
+                    request.method,
+                    _wait_s(answer.headers.get("Retry-After", "")),
+                )
+            if _origin(onward.url) != self._origin:
+                raise _AnswerError(
+                    f"it redirects to another server, {self.address.without_secrets(mask_uri(str(onward.url)))}"
+                )
+            request = onward
+        raise _AnswerError(f"it redirects more than {_MOST_REDIRECTS} times")
 
     def cause(self, answer: Answer) -> str:
         """Return the registry's message, if it has one; an HTML page has none."""
@@ -392,7 +363,14 @@ class RegistryTransport:
             cause,
         )
 
-    def _failure(self, error: ExchangeError, context: Mapping[str, object]) -> RegistryError:
+    def _failure(self, error: _AnswerError, context: Mapping[str, object]) -> RegistryError:
+        if error.transient:
+            return RegistryUnreachableError(
+                f"the registry {self.address.shown} did not answer: {error}",
+                remedy="Check that it runs, can be reached from here, and has no limit of requests that is too low",
+                **context,
+                attempts=self._attempts,
+            )
         if not error.tls:
             return RegistryError(
                 f"the registry {self.address.shown} gave no usable answer: {error}",
