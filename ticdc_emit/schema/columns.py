@@ -226,9 +226,9 @@ class _Builder:
 
     def build(self, number: int) -> BuiltColumn:
         definition = self._definition
-        if definition.name != definition.name.rstrip(" ") or len(definition.name) > MAX_NAME:
+        if not definition.name or definition.name.endswith(" ") or len(definition.name) > MAX_NAME:
             self._fail(
-                f"a name has at most {MAX_NAME} characters and no trailing space", "Shorten it, or remove the space"
+                f"a name has 1 to {MAX_NAME} characters and no trailing space", "Shorten it, or remove the space"
             )
         if definition.name.lower() == "_tidb_rowid":
             self._fail("the name is reserved", "Choose another name")

@@ -40,7 +40,7 @@ def unique_names(names: Iterable[str], what: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
-            raise DdlError(f"duplicate {what} name {name!r}", remedy="Name each once")
+            raise DdlError(f"duplicate {what} name {name!r}", remedy="Name each once; case does not count")
         seen.add(name.lower())
 
 

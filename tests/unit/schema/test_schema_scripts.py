@@ -171,7 +171,7 @@ def test_the_ddl_of_spark_becomes_what_its_frames_become() -> None:
         ),
         ("postgres", "CREATE TABLE t (a int);\nALTER TABLE t DROP a;", DdlError, "drops or renames", (2, 1), None),
         ("postgres", "CREATE TABLE t (LIKE other);", DdlError, "LIKE another", (1, 1), None),
-        ("postgres", f"CREATE TABLE {'t' * 65} (a int);", SchemaError, "is not a name", (1, 14), None),
+        ("postgres", f"CREATE TABLE {'t' * 65} (a int);", SchemaError, "incorrect table name", (1, 14), None),
         ("bigquery", "SELECT 1", DdlError, "the script makes no table.", None, None),
         ("hive", "CREATE TABLE t AS SELECT 1", DdlError, "left out, because their columns have no types", None, None),
         ("postgres", "dump/schema.sql", DdlError, "is a path", None, None),

@@ -76,17 +76,16 @@ def test_names_of_a_key_ignore_case() -> None:
 @pytest.mark.parametrize(
     ("columns", "keys", "message"),
     [
-        ({"a": "INT", "A": "INT"}, (), "have one name in TiDB, which ignores case"),
-        ({"x" * 65: "INT"}, (), "TiDB refuses the column name"),
-        ({"x ": "INT"}, (), "TiDB refuses the column name"),
-        ({"": "INT"}, (), "TiDB refuses the column name"),
-        ({"_TiDB_rowid": "INT"}, (), "TiDB reserves the column name"),
-        ({}, (), "needs at least one column"),
+        ({"a": "INT", "A": "INT"}, (), "duplicate column name 'A'"),
+        ({"x" * 65: "INT"}, (), "a name has 1 to 64 characters"),
+        ({"x ": "INT"}, (), "no trailing space"),
+        ({"": "INT"}, (), "a name has 1 to 64 characters"),
+        ({"_TiDB_rowid": "INT"}, (), "the name is reserved"),
+        ({}, (), "at least one column"),
         ({"a": "JSON"}, "a", "which cannot be in a key"),
         ({f"d{number}": "DECIMAL(65,30)" for number in range(110)}, [f"d{number}" for number in range(110)], "3,072"),
         ({"a": "INT"}, ("a", "A"), "has a column twice"),
         ({"a": "WAT"}, (), "expected a column type"),
-        ({"a": "WAT"}, "a", "WAT is not a type of TiDB"),
         ({str(number): "INT" for number in range(1018)}, (), "at most 1017 columns"),
     ],
 )
@@ -101,7 +100,7 @@ def test_what_tidb_refuses_names_the_table(columns: dict[str, str], keys: Any, m
     ("schema", "name"), [("", "t"), ("shop", ""), ("shop", "t" * 65), ("s" * 65, "t"), ("s ", "t")]
 )
 def test_names_of_tables(schema: str, name: str) -> None:
-    with pytest.raises(SchemaError, match="is not a name of a"):
+    with pytest.raises(SchemaError, match="name"):
         SourceTable.of(schema, name, [SourceColumn("a", "INT")])
 
 

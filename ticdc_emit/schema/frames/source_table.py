@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 from ticdc_emit.errors import ConfigError, DdlError, MissingColumnError, SchemaError, UnsupportedTypeError, shown
 from ticdc_emit.hints import did_you_mean, names
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.columns import MAX_COMMENT, MAX_NAME, MAX_VARCHAR_BYTES, build_type
+from ticdc_emit.schema.columns import MAX_COMMENT, MAX_VARCHAR_BYTES, build_type
 from ticdc_emit.sql.charsets import max_bytes_per_char
 from ticdc_emit.sql.nodes.statements import CreateTable
 from ticdc_emit.sql.script import parse_ddl
@@ -196,8 +196,14 @@ class SourceTable:
 
         Raises :class:`SchemaError`, with the column, for what TiDB refuses; ``MissingColumnError``.
         """
-        table = cls(schema, name, tuple(columns), names(keys, "keys"), tuple(map(names, unique)), comment)
-        table._check_names()
+        given = tuple(columns)
+        if not given:
+            raise SchemaError(
+                f"{schema}.{name} needs at least one column", remedy="Give them", table=f"{schema}.{name}"
+            )
+        uncounted = tuple(replace(column, auto_increment=False) for column in given)
+        cls(schema, name, uncounted, comment=comment)._check_statement()  # before keys, which need known columns
+        table = cls(schema, name, given, names(keys, "keys"), tuple(map(names, unique)), comment)
         own = {to_lower(column.name): column.name for column in table.columns}
         table = replace(
             table,
@@ -232,34 +238,6 @@ class SourceTable:
 
     def _refuse(self, message: str, remedy: str, column: str | None = None) -> NoReturn:
         raise SchemaError(message, remedy=remedy, table=self.full_name, column=column)
-
-    def _check_names(self) -> None:
-        for name, what in ((self.schema, "database"), (self.name, "table")):
-            if not name or len(name) > MAX_NAME or name.endswith(" "):
-                self._refuse(
-                    f"{name!r} is not a name of a {what} in TiDB",
-                    f"Give schema.name, each of 1 to {MAX_NAME} characters without a space at its end",
-                )
-        if not self.columns:
-            self._refuse("a table needs at least one column", "Give a schema with columns")
-        seen: dict[str, str] = {}
-        for column in self.columns:
-            name = column.name
-            if not name or len(name) > MAX_NAME or name.endswith(" "):
-                self._refuse(
-                    f"TiDB refuses the column name {name!r}",
-                    f"Rename it: a name has 1 to {MAX_NAME} characters and no space at its end",
-                    name,
-                )
-            if to_lower(name) == "_tidb_rowid":
-                self._refuse(f"TiDB reserves the column name {name!r}", "Rename the column", name)
-            other = seen.setdefault(to_lower(name), name)
-            if other != name or [each.name for each in self.columns].count(name) > 1:
-                self._refuse(
-                    f"the columns {other!r} and {name!r} have one name in TiDB, which ignores case",
-                    "Rename one of them",
-                    name,
-                )
 
     def _key_column(self, own: dict[str, str], key: str) -> str:
         if to_lower(key) not in own:
@@ -318,17 +296,13 @@ class SourceTable:
         return replace(self, columns=tuple(columns))
 
     def _key_bytes(self, column: SourceColumn) -> int | None:
-        try:
-            size = key_bytes(column.type)
-        except DdlError as error:
-            self._refuse(f"{column.type} is not a type of TiDB: {error.message}", error.remedy, column.name)
         if not may_be_in_key(column.type):
             self._refuse(
                 f"column `{column.name}` is {column.type} in TiDB, which cannot be in a key",
                 "Choose other keys, or cast the column to a number or text first",
                 column.name,
             )
-        return size
+        return key_bytes(column.type)
 
     def _shortened_comments(self) -> list[str]:
         longer = [each.name for each in self.columns if len(each.comment) > MAX_COMMENT]
@@ -339,8 +313,8 @@ class SourceTable:
 
     def _check_statement(self) -> None:
         catalog = Catalog()
-        catalog.ensure_database(self.schema)
         try:
+            catalog.apply(f"CREATE DATABASE IF NOT EXISTS {quoted(self.schema)}")
             catalog.apply(self.create_table())
         except DdlError as error:
             column = error.context.get("column")
