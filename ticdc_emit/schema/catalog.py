@@ -20,7 +20,7 @@ from ticdc_emit.schema.store import AssignedIds, IdSource, SchemaStore, TableSta
 from ticdc_emit.sql.charsets import resolve
 from ticdc_emit.sql.lexer import reading_mode, sql_mode_of
 from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables
-from ticdc_emit.sql.script import parse_ddl, place_in, script_statements
+from ticdc_emit.sql.script import ScriptStatement, parse_ddl, place_in, script_statements
 from ticdc_emit.sql.words import quoted
 
 _MOST_NAMED = 8
@@ -187,7 +187,7 @@ def catalog_from_sql(
             if statement.word == "SET" and (given := _SET_ZONE.search(statement.text)):
                 catalog.set_time_zone(given["zone"] or time_zone)
             if statement.is_schema:
-                _apply_anywhere(catalog, statement.text, commit_ts, sql_mode)
+                _apply_anywhere(catalog, statement, commit_ts)
         except SchemaError as error:
             offset = statement.start + error.context.get("position", 0)
             context = {**error.context, "place": place_in(text, offset)}
@@ -204,20 +204,12 @@ def current_database(table: str | None, catalog: Catalog) -> str:
     return databases.pop() if len(databases) == 1 else "test"
 
 
-def _apply_anywhere(catalog: Catalog, query: str, commit_ts: int, sql_mode: str) -> None:
+def _apply_anywhere(catalog: Catalog, statement: ScriptStatement, commit_ts: int) -> None:
     try:
-        catalog.apply(query, commit_ts=commit_ts)
-    except DdlError:
-        database = _database_of(query, sql_mode)
-        if not database or database.lower() in map(str.lower, catalog.databases()):
+        catalog.apply(statement.text, commit_ts=commit_ts)
+    except DdlError as error:
+        unknown = error.context.get("schema", "")  # the database of a table
+        if not unknown or statement.word != "CREATE" or unknown.lower() in map(str.lower, catalog.databases()):
             raise
-        catalog.ensure_database(database, commit_ts=commit_ts)
-        catalog.apply(query, commit_ts=commit_ts)
-
-
-def _database_of(query: str, sql_mode: str) -> str:
-    try:
-        statement = parse_ddl(query, sql_mode)
-    except SchemaError:
-        return ""
-    return statement.table.schema if isinstance(statement, CreateTable) else ""
+        catalog.ensure_database(unknown, commit_ts=commit_ts)
+        catalog.apply(statement.text, commit_ts=commit_ts)

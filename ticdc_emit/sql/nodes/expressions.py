@@ -428,16 +428,11 @@ class Window:
 
 @dataclass(frozen=True)
 class WindowCall(Clause):
-    form = Form(
-        "{name:word}({distinct?DISTINCT }{arguments:list}){from_last? FROM LAST}{ignore_nulls? IGNORE NULLS}"
-        " OVER {window}"
-    )
+    form = Form("{name:word}({distinct?DISTINCT }{arguments:list}) OVER {window}")
     name: str
     arguments: tuple[Node, ...]
     window: Window
     distinct: bool = False
-    from_last: bool = False
-    ignore_nulls: bool = False
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ class Hint(Clause):
 
 @dataclass(frozen=True)
 class IndexHint(Clause):
-    form = Form("{word:word} INDEX< FOR {scope:word}> ({indexes:names})")
+    form = Form("{word:word} INDEX ({indexes:names})")
     word: str
-    scope: str
     indexes: tuple[str, ...]
 
 

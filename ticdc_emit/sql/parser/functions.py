@@ -126,13 +126,7 @@ class CallGrammar(ExpressionGrammar):
             self._expect_symbol(",")
             arguments += (self._simple(),)
         self._expect_symbol(")")
-        from_last = name == "NTH_VALUE" and self._accept("FROM") and self._expect_any("FIRST", "LAST") == "LAST"
-        ignore_nulls = False
-        if name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"):
-            ignore_nulls = self._accept("IGNORE", "NULLS")
-            if not ignore_nulls:
-                self._accept("RESPECT", "NULLS")
-        return nodes.WindowCall(shown, arguments, self._over(), False, from_last, ignore_nulls)
+        return nodes.WindowCall(shown, arguments, self._over())
 
     def _over(self) -> nodes.Window:
         self._expect("OVER")

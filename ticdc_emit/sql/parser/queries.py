@@ -151,13 +151,7 @@ class QueryGrammar(CallGrammar):
         if not word:
             return None
         self._advance()
-        scope = ""
-        if self._accept("FOR"):
-            scope = self._expect_any("JOIN", "ORDER", "GROUP")
-            if scope != "JOIN":
-                self._expect("BY")
-                scope += " BY"
-        return nodes.IndexHint(word, scope, self._members(self._index_name))
+        return nodes.IndexHint(word, self._members(self._index_name))
 
     def _index_name(self) -> str:
         if self._at_words("PRIMARY"):
