@@ -49,8 +49,6 @@ def update(statement: nodes.Update, running: RunningStatement) -> int:
 
 def delete(statement: nodes.Delete, running: RunningStatement) -> int:
     source = _only_table(statement.tables, "DELETE")
-    if statement.targets:
-        raise unsupported("DELETE that names tables beside those after FROM", _ONE_TABLE)
     _refuse_parts(statement, "DELETE")
     table = running.table(_name(source))
     scope = Scope(running.values, table.info, source.alias)
@@ -79,8 +77,6 @@ def _name(source: nodes.Source) -> nodes.TableName:
 
 
 def _refuse_parts(statement: nodes.Update | nodes.Delete, word: str) -> None:
-    if statement.common is not None:
-        raise unsupported(f"WITH before {word}")
     if "IGNORE" in statement.options:
         raise unsupported(f"{word} IGNORE", "Leave IGNORE out")
     if statement.tail.order is not None:

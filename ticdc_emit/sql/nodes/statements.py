@@ -23,7 +23,7 @@ from ticdc_emit.sql.nodes.alter import (
 from ticdc_emit.sql.nodes.base import CURRENT_USER, WIRE, Node, Style, TableName, User, joined, special_comment, string
 from ticdc_emit.sql.nodes.expressions import ColumnName
 from ticdc_emit.sql.nodes.forms import Clause, Form
-from ticdc_emit.sql.nodes.queries import Query, TableFactor, Tail, With
+from ticdc_emit.sql.nodes.queries import Query, TableFactor, Tail
 from ticdc_emit.sql.nodes.tables import ColumnDef, Constraint, Partitioning, TableOption, is_placement, with_ttl_off
 from ticdc_emit.sql.words import quoted
 
@@ -475,26 +475,21 @@ class Insert:
 
 @dataclass(frozen=True)
 class Update:
-    """UPDATE of ``tables``, one or a join of several. ``common``: the WITH before it."""
+    """UPDATE of ``tables``, one or a join of several."""
 
     tables: TableFactor
     assignments: tuple[Assigned, ...]
     where: Node | None
     tail: Tail
     options: tuple[str, ...] = ()
-    common: With | None = None
 
 
 @dataclass(frozen=True)
 class Delete:
-    """DELETE from ``tables``, one or a join of several. ``targets``: those of them that lose rows, if it names them."""
-
     tables: TableFactor
     where: Node | None
     tail: Tail
     options: tuple[str, ...] = ()
-    targets: tuple[TableName, ...] = ()
-    common: With | None = None
 
 
 @dataclass(frozen=True)

@@ -85,53 +85,23 @@ class ChangeParser(QueryGrammar):
 
     # -- UPDATE and DELETE -----------------------------------------------------------------------------------
 
-    def _update(self, common: nodes.With | None = None) -> nodes.Update:
+    def _update(self) -> nodes.Update:
         self._expect("UPDATE")
         options = self._options_of("UPDATE")
         tables = self._table_references()
         self._expect("SET")
         assignments = self._list(self._assigned)
         where = self._expression() if self._accept("WHERE") else None
-        return nodes.Update(tables, assignments, where, self._order_and_limit(), options, common)
+        return nodes.Update(tables, assignments, where, self._order_and_limit(), options)
 
-    def _delete(self, common: nodes.With | None = None) -> nodes.Delete:
+    def _delete(self) -> nodes.Delete:
         self._expect("DELETE")
         options = self._options_of("DELETE")
-        targets: tuple[nodes.TableName, ...] = ()
         if not self._accept("FROM"):
-            targets = self._list(self._target)
-            self._expect("FROM")
-        elif self._is_using():
-            targets = self._list(self._target)
-            self._expect("USING")
+            self._fail("expected FROM; DELETE names no table before it here")
         tables = self._table_references()
         where = self._expression() if self._accept("WHERE") else None
-        return nodes.Delete(tables, where, self._order_and_limit(), options, targets, common)
-
-    def _is_using(self) -> bool:
-        start = self._index
-        self._list(self._target)
-        is_using = self._at_words("USING")
-        self._retreat(start)
-        return is_using
-
-    def _target(self) -> nodes.TableName:
-        parts = [self._name("a table name")]
-        while self._accept_symbol(".") and not self._accept_symbol("*"):
-            parts.append(self._name("a table name"))
-        if len(parts) > 2:
-            self._fail("expected the end of a table's name")
-        return nodes.TableName(*parts) if len(parts) == 2 else nodes.TableName("", parts[0])
-
-    def _with_change(self) -> nodes.ChangeStatement:
-        start = self._index
-        common = self._with()
-        if self._at_words("UPDATE"):
-            return self._update(common)
-        if self._at_words("DELETE"):
-            return self._delete(common)
-        self._retreat(start)
-        return self._query()
+        return nodes.Delete(tables, where, self._order_and_limit(), options)
 
     # -- transactions ----------------------------------------------------------------------------------------
 
@@ -210,7 +180,6 @@ _RULES: Rules[Callable[[ChangeParser], Any]] = rules_by_word(
     ("INSERT|REPLACE", ChangeParser._insert),
     ("UPDATE", ChangeParser._update),
     ("DELETE", ChangeParser._delete),
-    ("WITH", ChangeParser._with_change),
     ("BEGIN", ChangeParser._begin),
     ("START TRANSACTION", ChangeParser._begin),
     ("COMMIT", ChangeParser._commit),
@@ -218,6 +187,6 @@ _RULES: Rules[Callable[[ChangeParser], Any]] = rules_by_word(
     ("SAVEPOINT", ChangeParser._savepoint),
     ("RELEASE SAVEPOINT", ChangeParser._savepoint),
     ("SET", ChangeParser._set),
-    ("SELECT|TABLE|VALUES", ChangeParser._query),
+    ("SELECT|TABLE|VALUES|WITH", ChangeParser._query),
 )
 """Statements that are not DDL, by their first words."""
