@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ticdc_emit.errors import DdlError, SchemaError, UnprintableDdlError
@@ -51,6 +51,7 @@ class JobRecorder:
         self._schema = ""
         self._commit_ts = 0
         self._assigned: tuple[AssignedIds, ...] = ()
+        self._names: set[tuple[str, str, str]] = set()  # kinds and names of what is no table
         self._events: list[DdlEvent] = []
 
     @property
@@ -435,66 +436,48 @@ class DatabaseJobs(JobRecorder):
         self._finish("recover table", None, replace(dropped, info=replace(info, name=name)))
 
 
-@dataclass(frozen=True)
-class Job:
-    """``schema``: or the name of an object outside databases. ``ids``: how many it takes from TiDB's counter."""
+class OtherJobs(JobRecorder):
+    """Jobs about what is no table."""
 
-    action: str
-    schema: str
-    table: str = ""
-    ids: int = 0
+    def sequence(self, statement: Sequence) -> None:
+        self._one("sequence", statement, statement.name.schema or self._schema, statement.name.name)
 
+    def drop_sequences(self, statement: DropSequences) -> None:
+        for name in statement.names:
+            self._drop("sequence", name.schema or self._schema, name.name, if_exists=statement.if_exists)
 
-class OtherObjects:
-    def __init__(self) -> None:
-        self._names: set[tuple[str, str, str]] = set()
+    def placement_policy(self, statement: PlacementPolicy) -> None:
+        self._one("placement policy", statement, statement.name)
 
-    def run(self, statement: OtherStatement, database: str) -> Iterator[Job]:
-        """Yield the jobs of a statement. LOCK TABLES, for example, is not a job by default."""
-        if isinstance(statement, Sequence):
-            schema = statement.name.schema or database
-            is_new = statement.verb == "CREATE"
-            yield from self._one("sequence", statement, schema, statement.name.name, ids=1 if is_new else 0)
-        elif isinstance(statement, DropSequences):
-            for name in statement.names:
-                yield from self._drop("sequence", name.schema or database, name.name, if_exists=statement.if_exists)
-        elif isinstance(statement, PlacementPolicy):  # numbered by their own counter
-            yield from self._one("placement policy", statement, statement.name)
-        elif isinstance(statement, ResourceGroup):
-            is_new = statement.verb == "CREATE"
-            yield from self._one("resource group", statement, statement.name, ids=1 if is_new else 0)
-        elif isinstance(statement, RepairTable):
-            yield Job("repair table", statement.table.schema or database, statement.table.name)
+    def resource_group(self, statement: ResourceGroup) -> None:
+        self._one("resource group", statement, statement.name)
+
+    def repair(self, statement: RepairTable) -> None:
+        self._database_event("repair table", statement.table.schema or self._schema, statement.table.name)
 
     def _one(
-        self,
-        kind: str,
-        statement: Sequence | PlacementPolicy | ResourceGroup,
-        schema: str,
-        table: str = "",
-        ids: int = 0,
-    ) -> Iterator[Job]:
+        self, kind: str, statement: Sequence | PlacementPolicy | ResourceGroup, schema: str, name: str = ""
+    ) -> None:
+        """Run CREATE, ALTER or DROP. ``schema``: or the name of an object outside databases."""
         verb, condition = statement.verb, statement.condition
-        key = (kind, schema.lower(), table.lower())
+        key = (kind, schema.lower(), name.lower())
         if verb == "DROP":
-            yield from self._drop(kind, schema, table, if_exists=bool(condition))
+            self._drop(kind, schema, name, if_exists=bool(condition))
         elif not condition or (key in self._names) == (verb == "ALTER"):
             self._names.add(key)
-            yield Job(f"{verb.lower()} {kind}", schema, table, ids)
+            if verb == "CREATE" and kind != "placement policy":  # which have a counter of their own
+                self._ids.next_id()
+            self._database_event(f"{verb.lower()} {kind}", schema, name)
 
-    def _drop(self, kind: str, schema: str, table: str, *, if_exists: bool) -> Iterator[Job]:
-        key = (kind, schema.lower(), table.lower())
+    def _drop(self, kind: str, schema: str, name: str, *, if_exists: bool) -> None:
+        key = (kind, schema.lower(), name.lower())
         if key in self._names or not if_exists:
             self._names.discard(key)
-            yield Job(f"drop {kind}", schema, table)
+            self._database_event(f"drop {kind}", schema, name)
 
 
-class DdlExecutor(TableJobs, DatabaseJobs):
+class DdlExecutor(TableJobs, DatabaseJobs, OtherJobs):
     """``store``: the databases and tables, ``ids``: TiDB's counters; both are as before if a statement fails."""
-
-    def __init__(self, store: SchemaStore, zone: dt.tzinfo, ids: IdSource, *, renamed_schema: str) -> None:
-        super().__init__(store, zone, ids, renamed_schema=renamed_schema)
-        self._others = OtherObjects()
 
     def execute(
         self,
@@ -514,10 +497,7 @@ class DdlExecutor(TableJobs, DatabaseJobs):
         self._events = []
         ids_before = self._ids.save()
         try:
-            run = _JOBS.get(type(statement))
-            if run is None:
-                raise DdlError(f"{type(statement).__name__} is not understood", remedy="Leave the statement out")
-            run(self, statement)
+            _JOBS[type(statement)](self, statement)
             if isinstance(statement, statements.CreateTable | statements.AlterTable):
                 self._check_defaults()
         except (SchemaError, RecursionError):
@@ -533,12 +513,6 @@ class DdlExecutor(TableJobs, DatabaseJobs):
             for column in () if event.table_info is None else event.table_info.columns:
                 if column not in before:
                     check_default_in_mode(column, self._sql_mode)
-
-    def other_objects(self, statement: OtherStatement) -> None:
-        for job in self._others.run(statement, self._schema):
-            for _ in range(job.ids):
-                self._ids.next_id()
-            self._database_event(job.action, job.schema, job.table)
 
 
 _JOBS: dict[type, Callable[[DdlExecutor, Any], None]] = {
@@ -558,7 +532,10 @@ _JOBS: dict[type, Callable[[DdlExecutor, Any], None]] = {
     statements.AlterTable: DdlExecutor.alter_table,
     statements.CreateIndex: DdlExecutor.alter_table,
     statements.DropIndexOn: DdlExecutor.alter_table,
-    **dict.fromkeys(
-        (DropSequences, LockTables, PlacementPolicy, RepairTable, ResourceGroup, Sequence), DdlExecutor.other_objects
-    ),
+    Sequence: DdlExecutor.sequence,
+    DropSequences: DdlExecutor.drop_sequences,
+    PlacementPolicy: DdlExecutor.placement_policy,
+    ResourceGroup: DdlExecutor.resource_group,
+    RepairTable: DdlExecutor.repair,
+    LockTables: lambda executor, statement: None,  # no job by default
 }
