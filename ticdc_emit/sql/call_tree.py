@@ -198,18 +198,9 @@ def _negated(node: CallTree, negated: bool) -> CallTree:
 
 
 def _constant(node: expressions.Constant) -> Constant:
-    value = node.value
-    if isinstance(value, bytes):
-        if node.charset:
-            raise DdlError("an introducer before a hex or bit literal is not allowed in it")
-        return Constant(value, is_hex=node.kind == "hex")
-    if node.kind == "integer":
-        return Constant(int(str(value)))
-    if node.kind == "decimal":
-        return Constant(Decimal(str(value)))
-    if node.kind in ("true", "false"):
-        return Constant(node.kind == "true")
-    return Constant(value, node.charset)
+    if isinstance(node.value, bytes) and node.charset:
+        raise DdlError("an introducer before a hex or bit literal is not allowed in it")
+    return Constant(node.content, node.charset, is_hex=node.kind == "hex")
 
 
 def _trim(pieces: tuple[Node, ...]) -> CallTree:

@@ -155,7 +155,7 @@ class AlterOptions:
     def restore(self, style: Style = WIRE) -> str:
         first = self.options[0]
         names = [option.name for option in self.options]
-        if names == ["charset", "collate"] or (first.name == "charset" and first.value is None):
+        if self.convert or names == ["charset", "collate"] or (first.name == "charset" and first.value is None):
             charset = style.word("DEFAULT" if first.value is None else str(first.value))
             text = style.word("CONVERT TO " if self.convert else "") + style.word("CHARACTER SET ") + charset
             if names == ["charset", "collate"]:

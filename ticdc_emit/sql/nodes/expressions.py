@@ -26,6 +26,14 @@ class Constant:
     value: str | float | bytes | None = None
     charset: str = ""
 
+    @property
+    def content(self) -> int | Decimal | float | str | bytes | None:
+        """The value in its type of Python; a truth value is a bool."""
+        value = self.value
+        if isinstance(value, str) and self.kind in ("integer", "decimal"):
+            return int(value) if self.kind == "integer" else Decimal(value)
+        return self.kind == "true" if self.kind in ("true", "false") else value
+
     def restore(self, style: Style = WIRE) -> str:
         value = self.value
         if isinstance(value, str):

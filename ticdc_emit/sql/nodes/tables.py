@@ -474,12 +474,11 @@ _PLACEMENT = "placement_policy"
 
 @dataclass(frozen=True)
 class TableOption:
-    """``value``: None for DEFAULT; a column's name for TTL. ``forced``: FORCE. ``convert``: CONVERT TO."""
+    """``value``: None for DEFAULT; a column's name for TTL. ``forced``: FORCE."""
 
     name: str
     value: str | int | None = ""
     forced: bool = False
-    convert: bool = False
     offset: int = 0
 
     def restore(self, style: Style = WIRE) -> str:
@@ -500,8 +499,7 @@ class TableOption:
     def _assignment(self, style: Style) -> str:
         name, value = self.name, self.value
         if name == "charset":
-            head = "CONVERT TO CHARACTER SET " if self.convert else "DEFAULT CHARACTER SET = "
-            return style.word(head + ("DEFAULT" if value is None else str(value)))
+            return style.word("DEFAULT CHARACTER SET = " + ("DEFAULT" if value is None else str(value)))
         if name == "collate":
             return style.word(f"DEFAULT COLLATE = {value}")
         if name == "storage":

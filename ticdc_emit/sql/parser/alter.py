@@ -163,7 +163,7 @@ class AlterGrammar(TableGrammar):
         if not self._charset_keyword():
             self._fail("expected CHARACTER SET")
         charset = None if self._accept("DEFAULT") else self._charset_name()
-        options = [nodes.TableOption("charset", charset, convert=True)]
+        options = [nodes.TableOption("charset", charset)]
         if self._accept("COLLATE"):
             options.append(nodes.TableOption("collate", self._collation_name()))
         return nodes.AlterOptions(tuple(options), convert=True)

@@ -516,19 +516,9 @@ def datum_of(node: nodes.Node) -> nodes.Literal:
         assert isinstance(datum.value, (int, float, Decimal))
         return nodes.Literal(datum.kind, nodes.negated(datum.value))
     assert isinstance(node, nodes.Constant)
-    kind, value = node.kind, node.value
-    if kind == "null":
-        return nodes.Literal("null", None)
-    if kind in ("true", "false"):
-        return nodes.Literal("integer", int(kind == "true"))
-    if isinstance(value, bytes):
-        return nodes.Literal("bits", value)
-    if isinstance(value, float):
-        return nodes.Literal("float", value)
-    assert isinstance(value, str)
-    if kind == "integer":
-        return nodes.Literal("integer", int(value))
-    return nodes.Literal("decimal", Decimal(value)) if kind == "decimal" else nodes.Literal("string", value)
+    if node.kind == "true" or node.kind == "false":
+        return nodes.Literal("integer", int(node.kind == "true"))
+    return nodes.Literal("bits" if node.kind == "hex" else node.kind, node.content)
 
 
 _ColumnOptions: TypeAlias = tuple[nodes.ColumnOption, ...]
