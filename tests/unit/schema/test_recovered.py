@@ -118,7 +118,6 @@ def test_temporary_tables() -> None:
         ("alter sequence s restart cycle", "ALTER SEQUENCE `s` RESTART CYCLE"),
         ("alter sequence if exists s restart = 7", "ALTER SEQUENCE IF EXISTS `s` RESTART WITH 7"),
         ("drop sequence if exists s, d.`t```", "DROP SEQUENCE IF EXISTS `s`, `d`.`t```"),
-        ("unlock tables", "UNLOCK TABLES"),
         ("drop resource group if exists rg", "/*T![resource_group] DROP RESOURCE GROUP IF EXISTS `rg` */"),
     ],
 )
