@@ -184,18 +184,19 @@ def with_partitioning(state: TableState, by: Partitioning) -> TableState:
     """Partition a table; the columns of the partitioning must exist."""
     _check_partitioning(by)
     unique_names(by.names, "partition")
-    named = named_columns(by.expression.node) if by.expression is not None else by.columns
+    key = by.key
+    named = [each.name for each in key.columns] if key.expression is None else named_columns(key.expression.node)
     columns = tuple(state.column(name).name for name in named)
     partitions = tuple(Partition(0, name) for name in by.names)
     info = replace(state.info, partitions=partitions)
-    state = replace(state, info=info, partitioning=by.key, partition_columns=columns, partition_values={})
+    state = replace(state, info=info, partitioning=key, partition_columns=columns, partition_values={})
     return state.with_partition_values(by.definitions)
 
 
 def _check_partitioning(by: Partitioning) -> None:
-    if by.method == "system_time":
+    if by.key.method == "system_time":
         raise DdlError("TiDB has no SYSTEM_TIME partitions", remedy="Use RANGE, LIST, HASH or KEY", position=by.offset)
-    if by.sub is not None and by.method not in ("range", "list"):
+    if by.sub is not None and by.key.method not in ("range", "list"):
         message = "TiDB allows subpartitions only in RANGE and LIST partitions, and ignores them there"
         raise DdlError(message, remedy="Leave SUBPARTITION out", position=by.offset)
     if max(by.key.count, len(by.definitions)) > MAX_PARTITIONS:

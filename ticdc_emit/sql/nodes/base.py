@@ -28,18 +28,11 @@ class Style:
     introduced: bool = True
 
     def word(self, text: str) -> str:
-        """Return keywords in the style's case; each non-ASCII letter of a function's name stays one character."""
-        if text.isascii():
-            return text.upper() if self.upper else text.lower()
-        return "".join(_cased(char, upper=self.upper) for char in text)
+        """Return keywords in the style's case."""
+        return text.upper() if self.upper else text.lower()
 
     def column(self, *parts: str) -> str:
         return quoted(*parts) if self.qualified else quoted(parts[-1])
-
-
-def _cased(char: str, *, upper: bool) -> str:
-    cased = char.upper() if upper else char.lower()
-    return cased if len(cased) == 1 else char
 
 
 WIRE = Style(upper=True, spaced=False, qualified=True)

@@ -374,22 +374,10 @@ class Partitioning:
     offset: int = 0
 
     @property
-    def method(self) -> PartitionMethod:
-        return self.key.method
-
-    @property
     def names(self) -> tuple[str, ...]:
         if self.definitions:
             return tuple(definition.name for definition in self.definitions)
         return tuple(f"p{number}" for number in range(self.key.count))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.key.columns)
-
-    @property
-    def expression(self) -> Expression | None:
-        return self.key.expression
 
     def restore(self, style: Style = WIRE) -> str:
         text = style.word("PARTITION BY ") + self.key.restore(style)

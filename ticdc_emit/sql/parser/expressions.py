@@ -137,7 +137,7 @@ class ExpressionGrammar(TokenCursor):
                 self._advance()
                 quantifier = self._word_at() if self._symbol_at("(", 1) else ""
                 if quantifier not in ("ANY", "SOME", "ALL"):
-                    rest.append((operator, self._compared()))
+                    rest.append((operator, self._predicate()))
                     continue
                 self._advance()
                 left = nodes.chained(node, rest)
@@ -154,13 +154,6 @@ class ExpressionGrammar(TokenCursor):
                 return nodes.chained(node, rest)
             length += 1
             self._check_chain(length)
-
-    def _compared(self) -> nodes.Node:
-        if self._curr.kind == "variable" and self._symbol_at(":=", 1):
-            name = self._curr.value
-            self._advance(2)
-            return nodes.Assignment(name, self._predicate())
-        return self._predicate()
 
     def _match_against(self) -> nodes.Node:
         self._advance()
