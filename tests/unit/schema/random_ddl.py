@@ -6,10 +6,11 @@ import random
 import re
 
 from hypothesis import strategies as st
-from test_ddl_properties import COLUMNS, TEXTS, create, quoted
+from test_ddl_properties import TEXTS, quoted
 
 from ticdc_emit.sql.lexer import scan, sql_mode_of
 from ticdc_emit.sql.words import CALL_WORDS, RESERVED_WORDS, UNRESERVED_WORDS
+from ticdc_emit.strategies import tables
 
 Text = st.SearchStrategy[str]
 
@@ -168,7 +169,7 @@ def _tables(draw: st.DrawFn) -> str:
 
 def table_scripts() -> Text:
     """CREATE TABLE statements: of any names and types, or with everything that a table may have."""
-    return st.one_of(COLUMNS.map(create), _tables())
+    return st.one_of(tables(), _tables())
 
 
 # -- other statements ----------------------------------------------------------------------------------------------

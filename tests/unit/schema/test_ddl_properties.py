@@ -8,20 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
-from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.sql.types import MySQLType
+from ticdc_emit.strategies import tables
+from ticdc_emit.strategies.columns import TableShape
 
-LABELS = st.lists(
-    # TiDB prints NUL and line ends in a label as \\0, \\n, \\r and a backslash bare: those two cannot be told apart
-    st.text(st.characters(codec="utf-8", exclude_characters=",\0\n\r", exclude_categories=["Cs", "Z"]), max_size=6),
-    min_size=1,
-    max_size=6,
-    unique_by=str.upper,
-)
-NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Z", "Cc"]), min_size=1, max_size=12).filter(
-    lambda name: name.lower() != "_tidb_rowid"
-)
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)
 
 
@@ -31,69 +22,27 @@ def quoted(text: str, quote: str = "'") -> str:
     return quote + text.replace("\\", "\\\\").replace(quote, quote * 2) + quote
 
 
-def sized(name: str, most: int, least: int = 1) -> st.SearchStrategy[str]:
-    return st.integers(least, most).map(lambda length: f"{name}({length})")
-
-
-INTEGERS = st.builds(
-    "{}{}".format,
-    st.sampled_from(["tinyint", "smallint", "mediumint", "int", "bigint", "INTEGER", "int(7)"]),
-    st.sampled_from(["", " unsigned", " zerofill", " UNSIGNED zerofill"]),
+SPELLED = """
+    tinyint zerofill|INTEGER UNSIGNED zerofill|int(7)|bool|real|float(7,3)|vector|char(9) charset latin1
+    varchar(16383) charset gbk|longtext character set utf8mb4 collate utf8mb4_general_ci|char(3) binary|datetime(0)
+"""
+TYPES = TableShape().column_types().map(lambda kind: kind.sql) | st.sampled_from(
+    [kind.strip() for line in SPELLED.strip().splitlines() for kind in line.split("|")]
 )
-DECIMALS = st.tuples(st.integers(1, 65), st.integers(0, 30)).map(lambda p: f"decimal({max(p)},{min(p)})")
-CHARSETS = st.sampled_from(
-    ["", " charset latin1", " charset gbk", " character set utf8mb4 collate utf8mb4_general_ci", " binary"]
-)
-STRINGS = st.builds(
-    "{}{}".format,
-    st.one_of(sized("char", 255), sized("varchar", 16383), st.sampled_from(["text", "longtext"])),
-    CHARSETS,
-)
-OTHERS = st.one_of(
-    st.sampled_from(
-        ["float", "double", "float(7,3)", "real", "date", "year", "json", "blob", "tinyblob", "bool", "vector"]
-    ),
-    sized("datetime", 6, 0),
-    sized("timestamp", 6, 0),
-    sized("time", 6, 0),
-    sized("bit", 64),
-    sized("binary", 255),
-    sized("varbinary", 65535),
-    sized("vector", 100),
-    LABELS.map(lambda labels: f"enum({','.join(map(quoted, labels))})"),
-    LABELS.map(lambda labels: f"set({','.join(map(quoted, labels))})"),
-)
-TYPES = st.one_of(INTEGERS, DECIMALS, STRINGS, OTHERS)
-OPTIONS = st.builds(
-    "{}{}{}".format,
-    st.sampled_from(["", " null", " not null", " NOT NULL"]),
-    TEXTS.map(lambda text: " comment " + quoted(text, '"') if text else ""),
-    st.sampled_from(["", " /* x */", " column_format fixed"]),
-)
-COLUMNS = st.lists(st.tuples(NAMES, TYPES, OPTIONS), min_size=1, max_size=6, unique_by=lambda c: c[0].lower())
-
-
-def create(columns: list[tuple[str, str, str]]) -> str:
-    body = ", ".join(f"{quoted(name, '`')} {kind}{options}" for name, kind, options in columns)
-    return f"create table t ({body})"
-
-
-def built(columns: list[tuple[str, str, str]]) -> tuple[Catalog, TableInfo]:
-    catalog = Catalog()
-    catalog.apply(create(columns))
-    return catalog, catalog.table("test", "t")
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(COLUMNS, TYPES, st.data())
-def test_add_then_drop_column_gives_the_table_back(
-    columns: list[tuple[str, str, str]], kind: str, data: st.DataObject
-) -> None:
-    catalog, info = built(columns)
-    after = data.draw(st.sampled_from(["", " first", *(f" after {quoted(name, '`')}" for name, _, _ in columns)]))
-    catalog.apply(f"alter table t add column `added column` {kind}{after}")
-    assert len(catalog.table("test", "t").columns) == len(columns) + 1
-    (event,) = catalog.apply("alter table t drop column `added column`")
+@given(tables(), TYPES, st.data())
+def test_add_then_drop_column_gives_the_table_back(table: str, kind: str, data: st.DataObject) -> None:
+    catalog = Catalog()
+    catalog.apply(table)
+    (info,) = catalog.tables()
+    names = [column.name for column in info if not column.hidden]
+    after = data.draw(st.sampled_from(["", " first", *(f" after {quoted(name, '`')}" for name in names)]))
+    name = f"`test`.{quoted(info.name, '`')}"
+    catalog.apply(f"alter table {name} add column `added column` {kind}{after}")
+    assert len(catalog.tables()[0].columns) == len(info.columns) + 1
+    (event,) = catalog.apply(f"alter table {name} drop column `added column`")
     assert event.table_info is not None
     assert replace(event.table_info, version=info.version, update_ts=info.update_ts) == info
 
@@ -111,7 +60,8 @@ def test_any_string_is_a_comment_and_a_default(text: str, quote: str) -> None:
 @settings(max_examples=examples(100), deadline=None)
 @given(TYPES)
 def test_every_type_stays_itself_when_modified_to_itself(kind: str) -> None:
-    catalog, info = built([("a", kind, ""), ("b", "int", "")])
+    catalog = catalog_from_sql(f"create table t (a {kind}, b int)")
+    info = catalog.table("test", "t")
     (event,) = catalog.apply(f"alter table t modify column a {kind}")
     assert event.table_info is not None
     assert event.table_info.columns == info.columns
