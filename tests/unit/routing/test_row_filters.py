@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import pickle
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.errors import ConfigError, InvalidValueError, MissingDependencyError
+from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.routing.row_filters import TableExpression, UnknownColumnError
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -269,15 +268,6 @@ def test_trim(text: str, value: str, expected: str) -> None:
 def test_trim_takes_linear_time() -> None:
     for text in ("trim(long_v)", "ltrim(long_v)", "rtrim(long_v)", "trim(leading ' ' from long_v)"):
         assert ignored(f"{text} = ''", long_v=" " * 1_000_000)
-
-
-def test_regexp_over_values_needs_re2(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ticdc_emit.sql import regexp
-
-    monkeypatch.setitem(sys.modules, "re2", None)
-    regexp._compiled.cache_clear()
-    with pytest.raises(MissingDependencyError, match=r"'\^sk' needs google-re2.*ticdc-emit\[re2\]"):
-        ignored("v regexp '^sk'")
 
 
 def test_a_text_has_a_bound_before_it_is_made() -> None:
