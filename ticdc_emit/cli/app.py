@@ -576,16 +576,14 @@ class Tail(TopicOptions, OutputOptions):
 
     follow: bool = option("Continue with new messages as they arrive.", False, "--follow", "-f", panel=_MESSAGES)
     start: str | None = option(
-        "beginning, or newest:N messages of each partition. Default: newest:10; with --table or --op, but not "
-        "--follow: beginning.",
+        "beginning: all messages; the default with --table or --op, but not --follow.",
         None,
         "--from",
         panel=_MESSAGES,
-        metavar="WHERE",
-        autocompletion=one_of("beginning", "newest:"),
+        metavar="beginning",
     )
     last: int | None = option(
-        "The last N messages of each partition: --from newest:N.", None, panel=_MESSAGES, metavar="N", min=0
+        "The last N messages of each partition. Default: 10.", None, panel=_MESSAGES, metavar="N", min=0
     )
     tables: Sequence[str] = option("Pattern of schema.table. Repeat it for more.", (), "--table", panel=_MESSAGES)
     ops: Sequence[str] = option(

@@ -4,7 +4,6 @@ of which each table's folder is a topic.
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -324,7 +323,6 @@ def missing_topic(topic: str, existing: Collection[str], also: Sequence[str] = (
     )
 
 
-_FROM = re.compile(r"beginning|newest(?:[ :](\d+))?")
 _NEWEST = 10
 _LOOK_BACK = 20_000
 """The number of a partition's messages in which TiCDC repeats the schema of every changing table: twice its BOOTSTRAP
@@ -345,10 +343,13 @@ def tail(options: TailOptions) -> int:
     if options.follow:
         signals.endless()
     source = open_source(options)
-    start = options.start if options.last is None else f"newest:{options.last}"
-    if start is None:
-        start = "beginning" if (options.tables or options.ops) and not options.follow else "newest"
-    newest = _newest_count(start)
+    if options.start not in (None, "beginning"):
+        raise ConfigError(
+            f"cannot read from {options.start!r}", remedy="Write beginning, or --last N for the newest", option="from"
+        )
+    newest = options.last
+    if newest is None and options.start is None and (options.follow or not (options.tables or options.ops)):
+        newest = _NEWEST
     tail = Tail(
         source.config,
         tables=options.tables,
@@ -371,13 +372,6 @@ def tail(options: TailOptions) -> int:
     elif not shown:
         say(f"no messages in {source.looked_at()}")
     return 0
-
-
-def _newest_count(start: str) -> int | None:
-    match = _FROM.fullmatch(start.strip())
-    if match is None:
-        raise ConfigError(f"cannot read from {start!r}", remedy="Write beginning, newest or newest:20", option="from")
-    return None if start.startswith("beginning") else int(match[1] or _NEWEST)
 
 
 def _parts(line: TailLine) -> Iterator[str | tuple[str, str]]:
