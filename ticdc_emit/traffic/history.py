@@ -407,22 +407,11 @@ def _texts(image: Mapping[str, Any] | None, info: TableInfo, position: int) -> d
     return texts
 
 
-def _array(name: str, values: list[Any]) -> pa.Array:
+def _array(name: str, values: list[Any], position: int | None = None) -> pa.Array:
     try:
         return pa.array(values, _FIELDS[name])
     except _REFUSALS as fault:
-        cause = fault
-    raise InvalidValueError(
-        f"the {name} of a row cannot be read: {cause}",
-        remedy=f"It is of the type {_FIELDS[name]}",
-        column=name,
-        row={"position": next(number for number, value in enumerate(values) if not _fits_column(name, value))},
-    )
-
-
-def _fits_column(name: str, value: Any) -> bool:
-    try:
-        pa.array([value], _FIELDS[name])
-    except _REFUSALS:
-        return False
-    return True
+        for number, value in enumerate(values) if position is None else ():
+            _array(name, [value], number)
+        cause, remedy = f"the {name} of a row cannot be read: {fault}", f"It is of the type {_FIELDS[name]}"
+        raise InvalidValueError(cause, remedy=remedy, column=name, row={"position": position}) from None

@@ -65,6 +65,6 @@ def test_a_start_is_a_moment() -> None:
 
 @pytest.mark.parametrize("start", [dt.datetime(2024, 1, 1), -5, 0, 1 << 63, "2024-01-01", 1.5])
 def test_a_start_that_is_no_moment_is_refused(start: Any) -> None:
-    with pytest.raises(SchemaError, match="is not a time") as caught:
+    with pytest.raises(ConfigError, match="is not a time") as caught:
         plan_traffic(SQL, Settings(rows=10, start=start))
     assert caught.value.option == "start"

@@ -73,18 +73,14 @@ class Hashes:
     def __init__(self, rows: UInts, salt: int, parity: Ints | None = None) -> None:
         self._rows = rows
         self._salt = salt
-        self._parity = parity
+        self.parity = parity
         self._known: dict[int, Bits] = {}
-
-    @property
-    def parity(self) -> Ints | None:
-        return self._parity
 
     def __call__(self, nth: int) -> Bits:
         known = self._known.get(nth)
         if known is None:
             bits = _mix(self._rows + np.uint64((self._salt + nth * _NTH) & _ALL))
-            known = self._known[nth] = Bits(bits, None if nth else self._parity)
+            known = self._known[nth] = Bits(bits, None if nth else self.parity)
         return known
 
 

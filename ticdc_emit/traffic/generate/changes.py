@@ -43,7 +43,7 @@ from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, 
 from ticdc_emit.traffic.generate.model import Model
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.states import Walks
-from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable, source_tables
+from ticdc_emit.traffic.generate.tables import Name, Refusals, source_tables
 from ticdc_emit.traffic.generate.texts import capacity, from_number
 from ticdc_emit.traffic.generate.values import Versions, always_changing_column, is_constant, native_labels, realistic
 from ticdc_emit.tso import LOGICAL_BITS
@@ -509,17 +509,11 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     """Return the plan for the tables of SQL text. Raises the family of :class:`SchemaError`; ``ConfigError``."""
     refuse_path(schema)
     catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
-    refusals = Refusals()
-    tables = source_tables(catalog, _chosen_tables(catalog, settings.tables), refusals)
-    if not tables:
+    refusals, model = Refusals(), settings.model
+    options, keys = _planned_keys(catalog, settings.tables, model, refusals)
+    if not (keys or refusals):
         raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
-    for table in tables:
-        with refusals.collected():
-            _refuse_ungenerable(table)
-    model = settings.model
-    options = options_by_column(model.columns, tables, refusals)
-    trouble, rate = model.trouble, settings.changes_per_second
-    keys = plan_keys(tables, options, refusals, model.of_tables(tables, refusals), moves=trouble.key_updates > 0)
+    tables, trouble, rate = [each.table for each in keys.values()], model.trouble, settings.changes_per_second
     shapes = [each.shape for each in keys.values()]
     cycle = lay_out(shapes, settings.seed, model.load.transaction_size, trouble.shared_commits, rate)
     for each in keys.values():
@@ -559,12 +553,18 @@ def _truncations(model: Model, tables: Sequence[Name]) -> Truncations:
 def check_model(schema: str, model: Model, tables: str | Iterable[str] | None = None) -> None:
     """Raise the errors of :func:`plan_traffic` for a model, without planning changes."""
     if model != Model():
-        catalog = catalog_from_sql(schema)
         refusals = Refusals()
-        sources = source_tables(catalog, _chosen_tables(catalog, names(tables or (), "tables")), refusals)
-        options = options_by_column(model.columns, sources, refusals)
-        plan_keys(sources, options, refusals, model.of_tables(sources, refusals))
+        _planned_keys(catalog_from_sql(schema), names(tables or (), "tables"), model, refusals)
         refusals.raise_all()
+
+
+def _planned_keys(
+    catalog: Catalog, names: tuple[str, ...], model: Model, refusals: Refusals
+) -> tuple[OptionsByColumn, dict[Name, TableKeys]]:
+    """Return the options of columns, and the keys of the tables of these names, of those that can be generated."""
+    tables = source_tables(catalog, _chosen_tables(catalog, names), refusals)
+    options, lives = options_by_column(model.columns, tables, refusals), model.of_tables(tables, refusals)
+    return options, plan_keys(tables, options, refusals, lives, moves=model.trouble.key_updates > 0)
 
 
 def _chosen_tables(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
@@ -573,15 +573,6 @@ def _chosen_tables(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None
     known = [(info.schema, info.name) for info in catalog.tables()]
     chosen = (catalog.table(*schema_and_name(name, known)) for name in names)
     return {(info.schema, info.name) for info in chosen}
-
-
-def _refuse_ungenerable(table: SourceTable) -> None:
-    if not table.info.row_columns:
-        raise SchemaError(
-            "the table has no columns that rows hold",
-            remedy="Give it a column that is not virtual, or leave the table out",
-            table=table.info.full_name,
-        )
 
 
 def _refuse_few_keys(keys: TableKeys, options: OptionsByColumn, cycle: Cycle, rows: int | None) -> None:

@@ -69,11 +69,13 @@ class LiveTraffic:
         self._clock = self._plan.clock
         self._tables = [_TableAhead(self._plan, table) for table in self._plan.tables]
         self._commits = np.sort(np.concatenate([np.array(table.commit) for table in self._plan.cycle.tables]))
-        self._taken = 0
+        self.taken = 0
+        """How many changes were taken."""
         self._until = self._clock.start - 1
         self._statements = 0
-        self._paused = False
-        self._rate = settings.changes_per_second
+        self.is_paused = False
+        self.rate = settings.changes_per_second
+        """Changes per second."""
 
     @property
     def schema(self) -> str:
@@ -85,35 +87,22 @@ class LiveTraffic:
         return tuple(table.info.full_name for table in self._plan.tables)
 
     @property
-    def rate(self) -> float:
-        """Changes per second."""
-        return self._rate
-
-    @property
-    def taken(self) -> int:
-        return self._taken
-
-    @property
     def is_ended(self) -> bool:
-        return self._plan.rows is not None and self._taken >= self._plan.rows
-
-    @property
-    def is_paused(self) -> bool:
-        return self._paused
+        return self._plan.rows is not None and self.taken >= self._plan.rows
 
     def take(self, until: int, *, most: int = MOST_AT_ONCE) -> DueChanges:
         """Return what is due by the TSO ``until`` and was not taken; above ``most`` changes less, with its own
         ``until``.
         """
-        if self._paused or until <= self._until:
+        if self.is_paused or until <= self._until:
             self._until = max(self._until, until)
             return DueChanges(self._until, {}, ())
         due = self._clock.count(until)
-        if due - self._taken > most:
-            due = self._taken + most
+        if due - self.taken > most:
+            due = self.taken + most
             commit_ts = int(self._clock.stamp(np.array([due]))[0])
             until = commit_ts - 1
-            if self._changes_before(due) <= self._taken:  # one transaction has more than that
+            if self._changes_before(due) <= self.taken:  # one transaction has more than that
                 until, due = commit_ts, self._clock.count(commit_ts)
         due = max(due, 0)
         ddl = self._ddl(until)
@@ -122,14 +111,14 @@ class LiveTraffic:
             batches = table.take(due, self._statements)
             if batches:
                 changes[table.name] = batches
-        self._taken = max(self._taken, self._changes_before(due))
+        self.taken = max(self.taken, self._changes_before(due))
         self._until = until
         return DueChanges(until, changes, ddl)
 
     def pause(self, at: int) -> DueChanges:
         """Return what is due by the TSO ``at``; then nothing is due until :meth:`resume`."""
         due = self.take(at, most=np.iinfo(np.int64).max)
-        self._paused = True
+        self.is_paused = True
         return due
 
     def resume(self, at: int, rate: float | None = None) -> None:
@@ -142,12 +131,12 @@ class LiveTraffic:
                 remedy="Give a later TSO",
                 option="at",
             )
-        new = replace(self.settings, rate=self._rate if rate is None else rate, model=Model())  # checks the rate
-        self._rate = new.changes_per_second
-        self._clock = self._clock.going_on(self._taken, at, self._rate)
+        new = replace(self.settings, rate=self.rate if rate is None else rate, model=Model())  # checks the rate
+        self.rate = new.changes_per_second
+        self._clock = self._clock.going_on(self.taken, at, self.rate)
         for table in self._tables:
             table.follow(self._clock)
-        self._paused = False
+        self.is_paused = False
 
     def changefeed(
         self,

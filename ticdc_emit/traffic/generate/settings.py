@@ -72,11 +72,8 @@ class Settings:
 
     @property
     def first_commit(self) -> int:
-        """The TSO of ``start``. Raises :class:`~ticdc_emit.errors.SchemaError` if it is not a moment."""
-        try:
-            return tso_of(_DEFAULT_START if self.start is None else self.start, "start")
-        except ConfigError as fault:
-            raise SchemaError(fault.message, remedy=fault.remedy, option="start") from None
+        """The TSO of ``start``. Raises :class:`~ticdc_emit.errors.ConfigError` if it is not a moment."""
+        return tso_of(_DEFAULT_START if self.start is None else self.start, "start")
 
 
 def require_zone(changefeed: str, changes: str) -> None:
