@@ -51,6 +51,7 @@ def test_every_error_comes_back_with_its_place(kind: type[TicdcEmitError]) -> No
 
 
 def test_every_error_that_a_task_may_meet_is_known() -> None:
+    pytest.importorskip("pyspark")
     for module in pkgutil.walk_packages(ticdc_emit.__path__, "ticdc_emit."):
         if module.name.split(".")[1] not in {*ON_THE_DRIVER_ONLY, "__main__"}:
             importlib.import_module(module.name)
