@@ -130,7 +130,8 @@ def gather() -> None:
     """Write the pages of the site to ``build/pages``."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(ROOT / "docs/assets", PAGES / "assets", ignore=shutil.ignore_patterns("screens"))
-    shutil.copyfile(ROOT / "docs/site/extra.css", PAGES / "assets/extra.css")
+    for name in ("extra.css", "extra.js"):
+        shutil.copyfile(ROOT / "docs/site" / name, PAGES / "assets" / name)
     for place, source in pages().items():
         path = PAGES / place
         path.parent.mkdir(parents=True, exist_ok=True)
