@@ -15,7 +15,7 @@ from typing import Any
 from profile_figure import STYLE
 
 ROOT = Path(__file__).parents[2]
-LEFT, BAR, STEP, WIDTH = 150, 460, 26, 712
+LEFT, BAR, STEP, WIDTH = 156, 460, 26, 712
 OURS = """
     .ours { fill: #2458b8; }
     @media (prefers-color-scheme: dark) { .ours { fill: #8db4ff; } }"""
@@ -53,16 +53,16 @@ def bars(title: str, values: Mapping[str, float], form: str, ours: set[str], mar
 
 def growth(title: str, points: list[dict[str, float]], lines: Mapping[str, str]) -> str:
     """Return lines over the number of tables, both axes logarithmic: a decade has the same length everywhere."""
-    low, high, decade, bottom = -2, 3, 42, 250
-    parts = [f'<text x="16" y="22">{title}</text>', f'<path class="axis" d="M70 40V{bottom}H560"/>']
+    low, high, decade, bottom = -3, 3, 36, 256
+    parts = [f'<text x="16" y="22">{title}</text>', f'<path class="axis" fill="none" d="M90 40V{bottom}H580"/>']
     for power in range(low, high + 1):
         text = f"{10.0**power:,g} MiB"
         parts.append(f'<text class="small" x="16" y="{bottom - (power - low) * decade + 4}">{text}</text>')
     for each in points:
-        x = 70 + 96 * log10(each["tables"])
-        parts.append(f'<text class="small" x="{x:.0f}" y="{bottom + 18}">{each["tables"]:,}</text>')
+        x = 90 + 96 * log10(each["tables"])
+        parts.append(f'<text class="small" text-anchor="middle" x="{x:.0f}" y="{bottom + 18}">{each["tables"]:,}</text>')
     for key, name in lines.items():
-        at = [(70 + 96 * log10(p["tables"]), bottom - (log10(p[key]) - low) * decade) for p in points if p[key] > 0.01]
+        at = [(90 + 96 * log10(p["tables"]), bottom - (log10(p[key]) - low) * decade) for p in points if p[key] > 0]
         parts += [
             f'<polyline class="made" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in at)}"/>',
             f'<text class="small" x="{at[-1][0] + 8:.0f}" y="{at[-1][1] + 4:.0f}">{name}</text>',
