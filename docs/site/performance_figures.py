@@ -60,7 +60,8 @@ def growth(title: str, points: list[dict[str, float]], lines: Mapping[str, str])
         parts.append(f'<text class="small" x="16" y="{bottom - (power - low) * decade + 4}">{text}</text>')
     for each in points:
         x = 90 + 96 * log10(each["tables"])
-        parts.append(f'<text class="small" text-anchor="middle" x="{x:.0f}" y="{bottom + 18}">{each["tables"]:,}</text>')
+        place = f'class="small" text-anchor="middle" x="{x:.0f}" y="{bottom + 18}"'
+        parts.append(f"<text {place}>{each['tables']:,}</text>")
     for key, name in lines.items():
         at = [(90 + 96 * log10(p["tables"]), bottom - (log10(p[key]) - low) * decade) for p in points if p[key] > 0]
         parts += [
