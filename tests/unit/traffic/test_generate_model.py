@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from lawful_fold import violations
 
+from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate import generate_arrow
@@ -172,3 +173,10 @@ def test_times_have_deviations_in_seconds_and_expressions_are_of_the_row() -> No
 def test_what_is_no_model_is_refused(model: Any, why: str) -> None:
     with pytest.raises(TicdcEmitError, match=why):
         plan_traffic(SQL, Settings(100, model=read_model(model)))
+
+
+def test_a_table_that_cannot_show_the_updates_it_is_asked_for_is_told() -> None:
+    schema = "create table h.patients (id int primary key, name varchar(40), email varchar(60), birthday date)"
+    with pytest.warns(ConfigWarning, match=r"h\.patients has no updates"):
+        generate_arrow(schema, rows=10, model={"tables": {"patients": {"updates": 5}}})
+    generate_arrow(schema, rows=10, model={"tables": {"*": {"updates": 5}}})

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS
-from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.config.document import ConfigWarning
+from ticdc_emit.errors import ConfigError, SchemaError, warn_caller
 from ticdc_emit.hints import names
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo, schema_and_name
@@ -40,7 +41,7 @@ from ticdc_emit.traffic.generate.ddl import NEVER, AddedColumn, Truncations, one
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
 from ticdc_emit.traffic.generate.identifiers import capacity_of, identifiers
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
-from ticdc_emit.traffic.generate.model import Model
+from ticdc_emit.traffic.generate.model import Model, TableOptions
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.states import Walks
 from ticdc_emit.traffic.generate.tables import Name, Refusals, source_tables
@@ -564,7 +565,13 @@ def _planned_keys(
     """Return the options of columns, and the keys of the tables of these names, of those that can be generated."""
     tables = source_tables(catalog, _chosen_tables(catalog, names), refusals)
     options, lives = options_by_column(model.columns, tables, refusals), model.of_tables(tables, refusals)
-    return options, plan_keys(tables, options, refusals, lives, moves=model.trouble.key_updates > 0)
+    planned = plan_keys(tables, options, refusals, lives, moves=model.trouble.key_updates > 0)
+    usual = model.tables.get("*", {}).get("updates", TableOptions().updates)
+    for keys in planned.values():
+        if keys.shape.still and lives[keys.table.name].updates not in (0, usual):
+            told = "has no updates: its columns are in keys, or keep their value, by their name or by their options"
+            warn_caller(f"{keys.table.info.full_name} {told}", ConfigWarning)
+    return options, planned
 
 
 def _chosen_tables(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
