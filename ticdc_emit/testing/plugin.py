@@ -11,12 +11,18 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ticdc_emit.encoder import Encoder, EncoderOptions
+    from ticdc_emit.schema.catalog import Catalog
     from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
+
+_SINK_URI = "memory://ticdc/?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +57,27 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             kept.write_text(watch.smallest.history.to_json(), "utf-8")
             again = f"pytest '{item.nodeid}' --ticdc-example {kept}"
             item.add_report_section("call", "ticdc-emit", f"The history is in {kept}. To use it alone:\n{again}")
+
+
+class Emitter(Protocol):
+    """The type of ``ticdc_emitter``, which makes encoders."""
+
+    def __call__(self, schema: str | Catalog, sink_uri: str = ..., **options: Unpack[EncoderOptions]) -> Encoder: ...
+
+
+@pytest.fixture
+def ticdc_emitter() -> Emitter:
+    """A function that makes encoders: ``ticdc_emitter(schema, sink_uri, **options)``, the arguments of
+    ``ticdc_emit.Encoder``. Default: Canal-JSON with TiDB extension in one partition.
+    """
+    from ticdc_emit.config.load import refuse_unknown
+    from ticdc_emit.encoder import Encoder, EncoderOptions
+
+    def emitter(schema: str | Catalog, sink_uri: str = _SINK_URI, **options: Unpack[EncoderOptions]) -> Encoder:
+        refuse_unknown("ticdc_emitter", options, EncoderOptions)
+        return Encoder(sink_uri, schema, **options)
+
+    return emitter
 
 
 @pytest.fixture

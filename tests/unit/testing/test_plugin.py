@@ -19,6 +19,19 @@ PLUGIN = (
     *("-p", "no:cacheprovider", "-p", "no:randomly"),
 )
 
+EMITTER = """
+def test_messages(ticdc_emitter):
+    encoder = ticdc_emitter("create table test.t (id int primary key)")
+    made = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}])
+    assert made.num_rows == 1
+    assert b'"type":"INSERT"' in made.column("value")[0].as_py()
+
+
+def test_options(ticdc_emitter):
+    uri = "memory://t/?protocol=simple&partition-num=2"
+    assert ticdc_emitter("create table test.t (id int primary key)", uri).watermark(1 << 40).num_rows == 2
+"""
+
 TOPICS = """
 names = []
 
@@ -117,7 +130,7 @@ def test_mine(history):
 @pytest.mark.parametrize(
     ("module", "passed"),
     [
-        pytest.param(TOPICS, 2, id="memory"),
+        pytest.param(f"{EMITTER}{TOPICS}", 4, id="memory"),
         pytest.param(SERVERS, 3, id="servers"),
         pytest.param(EMULATOR, 2, id="emulators"),
     ],
@@ -149,6 +162,7 @@ def test_a_failing_property_test(pytester: pytest.Pytester) -> None:
 def test_fixtures_tell_what_they_are(pytester: pytest.Pytester) -> None:
     shown = pytester.runpytest_subprocess(*PLUGIN, "--fixtures")
     for name, text in {
+        "ticdc_emitter": "A function that makes encoders",
         "ticdc_topics": "Topics in memory",
         "ticdc_kafka": "A Kafka in this process",
         "ticdc_registry": "A schema registry in this process",
