@@ -30,6 +30,7 @@ from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.plan.ddl import catalog_for
+from ticdc_emit.pipeline.report import RunTotal
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.frames.any_frame import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form
@@ -213,7 +214,7 @@ def _send_here(
     ready = time.monotonic()
     batch = sink.write(tables)
     seconds = time.monotonic() - ready
-    report = ReplayReport.of_one(batch, seconds=seconds, prepare_seconds=ready - began)
+    report = ReplayReport(total=RunTotal.of([batch]), seconds=seconds, prepare_seconds=ready - began)
     if not options.as_json:
         say(str(SliceReport(0, 1, None, batch, None)))
     warn_of_nothing(report.total)

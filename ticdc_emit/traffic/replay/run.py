@@ -62,30 +62,17 @@ class ReplayReport:
     """One run of a replay, from its start to its end or stop. ``total``: what this run sent. ``first_slice``: where it
     began; ``done_slices``: also of earlier runs. ``finished``: whether the whole history was sent. ``seconds``: wall
     time of sending, pauses included; ``prepare_seconds``: the time before. ``max_lag_seconds``: the greatest delay of a
-    slice, ``None`` without a speed.
+    slice, ``None`` without a speed. By default all was sent as one slice.
     """
 
     total: RunTotal
-    slices: int
-    first_slice: int
-    done_slices: int
-    finished: bool
+    slices: int = 1
+    first_slice: int = 0
+    done_slices: int = 1
+    finished: bool = True
     seconds: float
     prepare_seconds: float
     max_lag_seconds: float | None = None
-
-    @classmethod
-    def of_one(cls, batch: RunReport, *, seconds: float, prepare_seconds: float) -> ReplayReport:
-        """Return the report of a history that was sent as one batch."""
-        return cls(
-            total=RunTotal.of([batch]),
-            slices=1,
-            first_slice=0,
-            done_slices=1,
-            finished=True,
-            seconds=seconds,
-            prepare_seconds=prepare_seconds,
-        )
 
     @property
     def nothing_to_do(self) -> bool:
