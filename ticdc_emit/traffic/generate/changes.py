@@ -583,7 +583,7 @@ def _chosen_tables(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None
 
 
 def _refuse_few_keys(keys: TableKeys, options: OptionsByColumn, cycle: Cycle, rows: int | None) -> None:
-    needed = _ENDLESS - 1 if rows is None else keys.rows(rows // cycle.size + 1)
+    needed = _ENDLESS - 1 if rows is None else (rows // cycle.size + 1) * keys.shape.slots * (1 + keys.moves)
     for name, role in keys.roles.items():
         own = options.get((keys.table.name, name))
         if not isinstance(role, Serial):

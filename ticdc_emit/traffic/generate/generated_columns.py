@@ -18,7 +18,7 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.traffic.generate.arrays import native_values
 
 _RENDERING = Rendering("UTC")
-_EVALUATION_ERRORS = (ValueError, ArithmeticError, TypeError, pa.ArrowException)
+_EVALUATION_ERRORS = (DdlError, ValueError, ArithmeticError, TypeError, pa.ArrowException)
 
 
 class GeneratedColumns:
@@ -58,16 +58,13 @@ class GeneratedColumns:
         for column in self._stored:
             try:
                 values[column.name.lower()] = native_values(column, columns.accepted(column))
-            except DdlError as fault:
-                raise self._refusal(column, fault.message) from None
             except _EVALUATION_ERRORS as fault:
-                raise self._refusal(column, str(fault)) from None
-
-    def _refusal(self, column: Column, why: str) -> SchemaError:
-        return SchemaError(
-            f"the {'expression' if column.name in self._expressions else 'generated column'} cannot be computed: {why}",
-            remedy="Leave the column out, write another expression (docs/config.md lists what can be "
-            "evaluated), or give the columns in it smaller values with a model",
-            table=self._info.full_name,
-            column=column.name,
-        )
+                what = "expression" if column.name in self._expressions else "generated column"
+                why = fault.message if isinstance(fault, DdlError) else str(fault)
+                raise SchemaError(
+                    f"the {what} cannot be computed: {why}",
+                    remedy="Leave the column out, write another expression (docs/config.md lists what can be "
+                    "evaluated), or give the columns in it smaller values with a model",
+                    table=self._info.full_name,
+                    column=column.name,
+                ) from None

@@ -99,10 +99,6 @@ class TableKeys:
         slot = numbers % self.shape.slots
         return self.lineage.nth[slot] if is_nth and self.lineage is not None else slot
 
-    def rows(self, cycles: int) -> int:
-        """Return how many numbers the rows of this many cycles take."""
-        return cycles * self.shape.slots * (1 + self.moves)
-
 
 def plan_keys(
     tables: Sequence[SourceTable],
