@@ -61,7 +61,7 @@ class Behaviour:
             if config.codec.form not in self.scenario.protocols:
                 return f"the scenario does not exist for {config.codec.form}"
             if config.release.name not in self.scenario.releases(config.codec.form):
-                return f"{config.release.name} does not have it"
+                return f"TiCDC {config.release.name} cannot send it"
         elif self.group == "statements" and not follows_ddl(config):
             return "the messages do not tell which rows come before a statement"
         elif self.group == "types" and setting.schema is not None:

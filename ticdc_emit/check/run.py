@@ -55,13 +55,15 @@ class Failure:
             return [printable(self.error)]
         more = len(self.differences) - _MOST_SHOWN
         told = [printable(str(each)) for each in self.differences[:_MOST_SHOWN]]
+        if self.tables is not None and not any(self.tables.values()):
+            told.append(f"the consumer has no rows at all: is it for {self.example.arrival.config.codec.form}?")
         return [*told, f"and {counted(more, 'more difference')}"] if more > 0 else told
 
     def lines(self) -> list[str]:
         """Return the example, what is wrong with it, and why."""
         plan = [f"with the fault {fault}" for fault in self.example.plan]
         why = [printable(line) for line in self.diagnosis.lines()]
-        return [f"the smallest ({self.example.label}):", *plan, *self.wrong(), *why]
+        return [f"the {'smallest' if self.tried else 'example'} ({self.example.label}):", *plan, *self.wrong(), *why]
 
     def history(self) -> str:
         """Return the history as SQL, as far as SQL can say it."""

@@ -155,7 +155,7 @@ def _run(setting: Any, ask: Ask, options: Check) -> Run:
     console = result_console()
 
     def say_first(failed: Failure) -> None:
-        say(f"{failed.example.label} fails: {failed.wrong()[0]}\n  looking for a smaller one")
+        say(f"{failed.example.label} fails: {failed.wrong()[0]}\n  looking for the cause")
 
     def say_outcome(outcome: Outcome) -> None:
         if options.as_json:

@@ -112,8 +112,9 @@ class DebeziumReader(RecordReader):
         members = document(self._unpacked(data), part, object_pairs_hook=_first_of_each, **GO_NUMBERS)
         if ("schema" in members) != self._has_schema:
             raise DecodeError(
-                f"the {part} has {'no' if self._has_schema else 'a'} schema",
-                remedy=f"Read it with has_schema={not self._has_schema}",
+                f"the {part} has {'no' if self._has_schema else 'a'} schema, as with"
+                f" debezium-disable-schema={str(self._has_schema).lower()}",
+                remedy=f"Give that option, or read it with has_schema={not self._has_schema}",
                 part=part,
             )
         schema = member(members, "schema", dict, part=part) if self._has_schema else None
