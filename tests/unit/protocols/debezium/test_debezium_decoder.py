@@ -139,7 +139,7 @@ def test_bad_messages(key: bytes | None, value: bytes | None, reason: str) -> No
 def test_a_schema_that_was_switched_off() -> None:
     with pytest.raises(DecodeError, match="the key has a schema") as caught:
         _READERS[False].read(_GOOD_KEY, _GOOD)
-    assert caught.value.remedy == "Read it with has_schema=True"
+    assert caught.value.remedy == "Give that option, or read it with has_schema=True"
 
 
 @pytest.mark.parametrize("key", [None, b""])
