@@ -117,15 +117,10 @@ def test_every_row_of_a_message_is_shown() -> None:
 def test_a_story_of_each_protocol(protocol: str) -> None:
     made = scenario("redelivery", protocol=protocol)
     tail = Tail(made.config)
-    read = tail.line
-    lines = [read(message) for message in made.messages]
-    assert {line.op for line in lines if line is not None} >= {"insert", "update", "watermark"}
+    assert {line.op for message in made.messages for line in tail.lines(message)} >= {"insert", "update", "watermark"}
     *rows, control = pick_story(made.messages, tail.lines)
-    told = [read(message) for message in rows]
-    assert len({(line.table, *line.key.items()) for line in told if line is not None}) == 1
-    last = read(control)
-    assert last is not None
-    assert last.op == "watermark"
+    assert len({(line.table, *line.key.items()) for message in rows for line in tail.lines(message)}) == 1
+    assert [line.op for line in tail.lines(control)] == ["watermark"]
     stream = io.StringIO()
     print_messages(Console(file=stream, width=200), rows, tail.lines)
     shown = stream.getvalue()
