@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
-    from ticdc_emit.emulator.emulator import Emulator, PartitionSent, Sent, TrafficState
-    from ticdc_emit.emulator.server import ControlServer
-
-__all__ = ["ControlServer", "Emulator", "PartitionSent", "Sent", "TrafficState"]
+    from ticdc_emit.emulator.emulator import Emulator as Emulator
+    from ticdc_emit.emulator.emulator import PartitionSent as PartitionSent
+    from ticdc_emit.emulator.emulator import Sent as Sent
+    from ticdc_emit.emulator.emulator import TrafficState as TrafficState
+    from ticdc_emit.emulator.server import ControlServer as ControlServer
 
 __getattr__, __dir__ = lazy(__name__)

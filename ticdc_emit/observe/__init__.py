@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:  # it imports the pipeline, which readers do without, and they show pages
-    from ticdc_emit.observe.reports import ChangefeedMetrics, log_report, report_line
-
-__all__ = ["ChangefeedMetrics", "log_report", "report_line"]
+    from ticdc_emit.observe.reports import ChangefeedMetrics as ChangefeedMetrics
+    from ticdc_emit.observe.reports import log_report as log_report
+    from ticdc_emit.observe.reports import report_line as report_line
 
 __getattr__, __dir__ = lazy(__name__)

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
-    from ticdc_emit.pipeline.batch import Batch
-    from ticdc_emit.pipeline.direct import ArrowBatch
-    from ticdc_emit.pipeline.options import RunOptions
-    from ticdc_emit.pipeline.report import RunReport
-    from ticdc_emit.pipeline.run import Changefeed
-
-__all__ = ["ArrowBatch", "Batch", "Changefeed", "RunOptions", "RunReport"]
+    from ticdc_emit.pipeline.batch import Batch as Batch
+    from ticdc_emit.pipeline.direct import ArrowBatch as ArrowBatch
+    from ticdc_emit.pipeline.options import RunOptions as RunOptions
+    from ticdc_emit.pipeline.report import RunReport as RunReport
+    from ticdc_emit.pipeline.run import Changefeed as Changefeed
 
 __getattr__, __dir__ = lazy(__name__)
