@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pyarrow as pa
 
-from ticdc_emit.delivery import MESSAGE_SCHEMA, DeliveryReport, Sink
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Sink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import DeliveryError
 

@@ -12,7 +12,7 @@ from typing import Any
 from ticdc_emit.check.naive import Naive
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols.events import RowEvent
-from ticdc_emit.storage import MemoryFolder
+from ticdc_emit.storage.folder import MemoryFolder
 from ticdc_emit.traffic.scenarios.files import FileScenario
 
 _SCHEMA = re.compile(r"(?P<table>.+)/meta/schema_(?P<version>\d+)_(?P<checksum>\d+)\.json")

@@ -45,10 +45,10 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.json_document import normalise
 from ticdc_emit.sql.types import MySQLType
-from ticdc_emit.storage import MemoryFolder
+from ticdc_emit.storage.folder import MemoryFolder
 from ticdc_emit.strategies import TYPES, FeedOptions, changefeeds, histories, names
-from ticdc_emit.traffic import History
 from ticdc_emit.traffic.expected_tables import TableFold
+from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.delivery_order import interleave
 from ticdc_emit.tso import physical_ms
 

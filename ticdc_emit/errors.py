@@ -70,7 +70,7 @@ class TicdcEmitError(Exception):
     """Root of all errors that this library raises on purpose: ``message``, ``remedy``, and ``context``, its place.
 
     ``messages``: of :meth:`~ticdc_emit.Encoder.execute`, the record batch of what was made before. ``sent``: of
-    :meth:`~ticdc_emit.emulator.Emulator.run_sql`, what was sent before. ``others``: independent errors of the script.
+    :meth:`~ticdc_emit.testing.Emulator.run_sql`, what was sent before. ``others``: independent errors of the script.
     """
 
     messages: Any = None

@@ -20,11 +20,13 @@ from werkzeug.serving import make_server
 
 from ticdc_emit import ReferenceConsumer, TicdcSink
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.consume import FolderReader
-from ticdc_emit.delivery import ClaimStore, sink_for
+from ticdc_emit.consume.storage_folder import FolderReader
+from ticdc_emit.delivery.claims import ClaimStore
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import DeliveryError, RegistryError
-from ticdc_emit.pipeline import ArrowBatch, Changefeed
+from ticdc_emit.pipeline.direct import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.protocols.decoder import read_claim
 from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.protocols.simple.decoder import SimpleReader

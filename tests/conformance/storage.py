@@ -1,8 +1,8 @@
 """Cases of the storage sink: every write of a case, in its order, with its path and bytes.
 
 In: a vector file whose variants have ``writes`` (``tests/vectors/storage/README.md``). The rows of a transaction are
-encoded as those of other cases (:mod:`.produce`); :class:`~ticdc_emit.storage.StorageFiles` puts them into files of a
-folder in memory. Events of the kind ``control`` are what TiCDC takes from its surroundings. Out: a check for each write
+encoded as those of other cases (:mod:`.produce`); ``ticdc_emit.storage.files`` puts them into files of a folder in
+memory. Events of the kind ``control`` are what TiCDC takes from its surroundings. Out: a check for each write
 of either side, for each refused configuration, and for the files that are left at the end.
 
 Schema files that are written one after the other in the same event are of different tables, and TiCDC writes these in
@@ -28,8 +28,8 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.storage import FileRules, MemoryFolder, StorageFiles, TableRows
-from ticdc_emit.storage.files import checkpoint_file
+from ticdc_emit.storage.files import FileRules, StorageFiles, TableRows, checkpoint_file
+from ticdc_emit.storage.folder import MemoryFolder
 from ticdc_emit.storage.paths import METADATA, SchemaFile
 
 from .compare import byte_diff

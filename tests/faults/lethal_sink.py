@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from ticdc_emit.delivery.base import MessageWriter, Sink
 from ticdc_emit.delivery.storage_files import StorageSink
-from ticdc_emit.storage import Folder
-from ticdc_emit.storage.folder import Data
+from ticdc_emit.storage.folder import Data, Folder
 
 
 @dataclass(frozen=True)

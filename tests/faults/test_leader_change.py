@@ -10,7 +10,7 @@ import pytest
 from message_rows import message_batch
 
 from tests.kafka_cluster import KafkaCluster
-from ticdc_emit.delivery import KafkaSink
+from ticdc_emit.delivery.kafka import KafkaSink
 
 from .topic_log import messages_of
 

@@ -12,7 +12,8 @@ import pytest
 from message_rows import message_batch
 
 from tests.kafka_cluster import KafkaCluster
-from ticdc_emit.delivery import DeliveryReport, KafkaSink
+from ticdc_emit.delivery.base import DeliveryReport
+from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, DeliveryError
 

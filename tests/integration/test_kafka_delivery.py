@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from message_rows import message_batch
 
-from ticdc_emit.delivery import KafkaSink
+from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, MessageTooLargeError
 from ticdc_emit.testing.kraft import KraftBroker

@@ -21,7 +21,7 @@ from secured_kraft import PASSWORD, USER, Identity, security
 
 from tests.kafka_cluster import KafkaCluster
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery import KafkaSink
+from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import AuthenticationError, BrokerUnreachableError, ConfigError, TicdcEmitError

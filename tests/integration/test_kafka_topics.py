@@ -16,8 +16,8 @@ from message_rows import message_batch
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import FORMS, protocol_parameters, spec_of
-from ticdc_emit.delivery import KafkaSink, MessageWriter
-from ticdc_emit.delivery.kafka import KafkaAdmin
+from ticdc_emit.delivery.base import MessageWriter
+from ticdc_emit.delivery.kafka import KafkaAdmin, KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError

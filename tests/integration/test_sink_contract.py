@@ -13,19 +13,11 @@ import pyarrow as pa
 import pytest
 from message_rows import Row, message_batch
 
-from ticdc_emit.delivery import (
-    MESSAGE_SCHEMA,
-    FileSink,
-    KafkaSink,
-    MemorySink,
-    Message,
-    PartitionCount,
-    Sink,
-    messages,
-    read_files,
-)
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Message, PartitionCount, Sink
+from ticdc_emit.delivery.files import FileSink, read_files
+from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.delivery.memory import clear
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
 from ticdc_emit.testing import EmbeddedKafka
 

@@ -12,7 +12,7 @@ from folded_versions import uri
 
 from ticdc_emit import from_snapshots, messages, read_changes, replay, table_ddl
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.schema.frames import table_of
+from ticdc_emit.schema.frames.any_frame import table_of
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 

@@ -23,7 +23,9 @@ from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.replay import SliceReport, backfilled, from_operations, from_validity, replay, versions_of
+from ticdc_emit.traffic.replay.ddl_history import backfilled, versions_of
+from ticdc_emit.traffic.replay.history_forms import from_operations, from_validity
+from ticdc_emit.traffic.replay.run import SliceReport, replay
 from ticdc_emit.tso import tso_from_datetime
 
 DAY = dt.datetime(2026, 1, 5, tzinfo=dt.timezone.utc)

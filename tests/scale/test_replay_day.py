@@ -10,7 +10,7 @@ from replay_day import DDL, SCHEMA, differences, expected, folded, history, make
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.traffic.replay import replay
+from ticdc_emit.traffic.replay.run import replay
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

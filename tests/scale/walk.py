@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery import MemorySink
+from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.testing import EmbeddedRegistry

@@ -17,7 +17,7 @@ from typing import Any
 from canary import SECRETS, changefeed, shown_error, shown_object, sink_uri
 
 from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.observe import log_report
+from ticdc_emit.observe.reports import log_report
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry
 

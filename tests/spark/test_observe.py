@@ -9,7 +9,7 @@ import pytest
 from spark_history import tso
 
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.observe import log_report
+from ticdc_emit.observe.reports import log_report
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.spark import TicdcSink
 

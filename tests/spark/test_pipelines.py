@@ -20,9 +20,10 @@ import pytest
 from documented import ROOT, blocks_of
 
 from ticdc_emit import load_changefeed
-from ticdc_emit.delivery import sink_for
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.pipeline import ArrowBatch, Changefeed
+from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.pipeline.direct import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.testing.java import java_env
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]

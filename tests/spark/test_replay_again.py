@@ -9,7 +9,8 @@ import pytest
 
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import InvalidValueError, StateError, UnsupportedTypeError
-from ticdc_emit.traffic.replay import from_operations, replay
+from ticdc_emit.traffic.replay.history_forms import from_operations
+from ticdc_emit.traffic.replay.run import replay
 
 pytestmark = pytest.mark.spark
 

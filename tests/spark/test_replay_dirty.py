@@ -15,7 +15,7 @@ from ticdc_emit import from_operations, from_validity, messages, replay
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import InvalidValueError, TicdcEmitError, TicdcEmitWarning
 from ticdc_emit.spark.row_changes import OPERATIONS
-from ticdc_emit.traffic.replay import HistoryWarning
+from ticdc_emit.traffic.replay.history_forms import HistoryWarning
 from ticdc_emit.tso import physical_ms
 
 pytestmark = pytest.mark.spark

@@ -18,17 +18,16 @@ from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, MissingDependencyError, StateError
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.replay import (
+from ticdc_emit.traffic.replay.ddl_history import backfilled, versions_of
+from ticdc_emit.traffic.replay.history_forms import (
     HistoryWarning,
-    backfilled,
     from_operations,
     from_validity,
-    read_source,
-    replay,
     snapshot_diff,
     snapshot_inserts,
-    versions_of,
 )
+from ticdc_emit.traffic.replay.run import replay
+from ticdc_emit.traffic.replay.sources import read_source
 from ticdc_emit.tso import tso_from_datetime
 
 pytestmark = pytest.mark.spark

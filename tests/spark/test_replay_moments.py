@@ -12,7 +12,8 @@ import pytest
 from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
 from ticdc_emit.spark.row_changes import TimeUnit, commit_ts_of, end_ts_of, refusing_rows
-from ticdc_emit.traffic.replay import from_operations, from_validity, replay, snapshot_diff, snapshot_inserts
+from ticdc_emit.traffic.replay.history_forms import from_operations, from_validity, snapshot_diff, snapshot_inserts
+from ticdc_emit.traffic.replay.run import replay
 from ticdc_emit.tso import compose, tso_from_datetime
 
 pytestmark = pytest.mark.spark

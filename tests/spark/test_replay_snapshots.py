@@ -20,7 +20,7 @@ from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError, DuplicateChangeError, InvalidValueError, MissingColumnError
 from ticdc_emit.spark.frames import union_of_reads
-from ticdc_emit.traffic.replay import from_operations, from_validity, snapshot_diff, snapshot_inserts
+from ticdc_emit.traffic.replay.history_forms import from_operations, from_validity, snapshot_diff, snapshot_inserts
 from ticdc_emit.tso import tso_from_datetime
 
 pytestmark = pytest.mark.spark

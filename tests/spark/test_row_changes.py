@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType, StructType
 from ticdc_emit import from_changes, from_operations, from_snapshots, from_validity
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.spark.row_changes import common_type, converted
-from ticdc_emit.traffic.replay import snapshot_diff
+from ticdc_emit.traffic.replay.history_forms import snapshot_diff
 
 pytestmark = pytest.mark.spark
 

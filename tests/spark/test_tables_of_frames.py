@@ -26,9 +26,9 @@ from ticdc_emit import (
 )
 from ticdc_emit.cli.app import Replay
 from ticdc_emit.errors import ConfigError, MissingColumnError, TicdcEmitError
-from ticdc_emit.schema.frames import AssumedSchemaWarning, table_of
+from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning, table_of
 from ticdc_emit.spark import encode
-from ticdc_emit.traffic.replay import snapshot_diff, snapshot_inserts
+from ticdc_emit.traffic.replay.history_forms import snapshot_diff, snapshot_inserts
 from ticdc_emit.tso import tso_from_datetime
 
 pytestmark = pytest.mark.spark

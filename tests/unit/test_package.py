@@ -22,14 +22,14 @@ ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if iss
 
 
 IMPORTED = {
-    "import ticdc_emit, ticdc_emit.delivery, ticdc_emit.encoder, ticdc_emit.delivery.memory": HEAVY,
+    "import ticdc_emit.encoder, ticdc_emit.delivery.memory": HEAVY,
     "from ticdc_emit import Encoder": "ssl ticdc_emit.delivery.kafka ticdc_emit.registry.http ticdc_emit.pipeline.run",
     "from ticdc_emit import KafkaSink, MemoryRegistry, backfilled, generate_arrow, read_ddl, read_source, "
     "snapshot_diff, snapshot_inserts, table_of, versions_of": "pyspark confluent_kafka",
     "import ticdc_emit.config": "pyspark confluent_kafka typer rich pyarrow",
     "from ticdc_emit.schema.catalog import catalog_from_sql; "
     "catalog_from_sql('create table a.t (id int primary key, b int default 3)')": "pyarrow",
-    "import ticdc_emit.observe, ticdc_emit.pipeline": "rich prometheus_client pyspark",
+    "import ticdc_emit.observe.reports, ticdc_emit.pipeline.run": "rich prometheus_client pyspark",
     "import ticdc_emit.cli.app": "pyspark confluent_kafka pandas ticdc_emit.spark ticdc_emit.traffic",
 }
 """What must not be loaded by an import."""

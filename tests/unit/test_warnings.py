@@ -17,7 +17,7 @@ from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.plan.table_plans import KeylessTableWarning
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.spark.datasource import SourceOptions
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 URI = "memory://caller?protocol=canal-json"
 ODD = f"{URI}&no-such-option=1"

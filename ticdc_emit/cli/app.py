@@ -469,7 +469,7 @@ _EXAMPLES, _CONSUMER, _SCENARIO, _MESSAGES = "Examples", "Consumer", "One scenar
 
 def _complete_behaviour(incomplete: str) -> list[str]:
     from ticdc_emit.check.behaviours import BEHAVIOURS
-    from ticdc_emit.traffic.scenarios import file_scenarios
+    from ticdc_emit.traffic.scenarios.files import file_scenarios
 
     return one_of(*(each.name for each in BEHAVIOURS), *(kind.name for kind in file_scenarios()))(incomplete)
 

@@ -31,17 +31,9 @@ from ticdc_emit.errors import ConfigError, HistoryError
 from ticdc_emit.hints import counted
 from ticdc_emit.storage.folder import Folder
 from ticdc_emit.testing.java import user_cache
-from ticdc_emit.traffic.scenarios import (
-    FileScenario,
-    FileScenarioKind,
-    Scenario,
-    file_scenario,
-    file_scenarios,
-    scenario,
-    scenarios,
-)
-from ticdc_emit.traffic.scenarios.library import scenario_for
-from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario, kind_named
+from ticdc_emit.traffic.scenarios.files import FileScenario, file_scenario, file_scenarios
+from ticdc_emit.traffic.scenarios.library import scenario, scenario_for, scenarios
+from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario, FileScenarioKind, Scenario, kind_named
 
 if TYPE_CHECKING:
     from ticdc_emit.check.examples import Example

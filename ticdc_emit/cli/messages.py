@@ -68,7 +68,7 @@ def sparse_interval(config: ChangefeedConfig, rows: int, seconds: float) -> floa
 
 
 Reader: TypeAlias = Callable[[Message], Sequence[TailLine]]
-"""Describes a message in lines, like :meth:`ticdc_emit.consume.Tail.lines`."""
+"""Describes a message in lines, like :meth:`ticdc_emit.Tail.lines`."""
 
 _LONGEST_STORY = 3
 _FIRST_PRINTABLE = 0x20

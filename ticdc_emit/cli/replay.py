@@ -37,16 +37,15 @@ from ticdc_emit.spark.change_feed import changes_of_table, feed_form
 from ticdc_emit.spark.row_changes import operation_of, refusing_rows
 from ticdc_emit.spark.sink import TicdcSink
 from ticdc_emit.sql.words import quoted
-from ticdc_emit.traffic.replay import (
-    backfilled,
+from ticdc_emit.traffic.replay.column_history import schema_history
+from ticdc_emit.traffic.replay.ddl_history import Versions, backfilled, time_or_number
+from ticdc_emit.traffic.replay.history_forms import (
     from_operations,
     from_snapshots,
     from_validity,
     snapshot_diff,
     snapshot_inserts,
 )
-from ticdc_emit.traffic.replay.column_history import schema_history
-from ticdc_emit.traffic.replay.ddl_history import Versions, time_or_number
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport
 from ticdc_emit.traffic.replay.small_history import MODES_HERE, changes_here
 from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source, unknown_format
@@ -62,7 +61,8 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def run(options: Replay) -> int:
-    from ticdc_emit.traffic.replay import read_ddl, replay, versions_of
+    from ticdc_emit.traffic.replay.ddl_history import read_ddl, versions_of
+    from ticdc_emit.traffic.replay.run import replay
 
     check_options(options)
     spark_settings, keys = options.spark_settings, key_names(options.keys)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from ticdc_emit.cli.app import Serve
     from ticdc_emit.delivery.base import Sink
-    from ticdc_emit.emulator import ControlServer
+    from ticdc_emit.emulator.server import ControlServer
     from ticdc_emit.pipeline.report import RunReport
     from ticdc_emit.schema.model import TableInfo
     from ticdc_emit.traffic.generate.settings import Settings
@@ -184,7 +184,8 @@ def _start_control(
     served: set[str],
 ) -> ControlServer:
     from ticdc_emit.delivery.sinks import sink_for
-    from ticdc_emit.emulator import ControlServer, Emulator
+    from ticdc_emit.emulator.emulator import Emulator
+    from ticdc_emit.emulator.server import ControlServer
 
     def sinks(config: ChangefeedConfig) -> Sink:
         return _sink(config, server) if served.issuperset(config.kafka.brokers) else sink_for(config)

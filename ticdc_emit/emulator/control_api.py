@@ -40,9 +40,9 @@ from ticdc_emit.errors import (
     UnknownTopicError,
     shortened,
 )
-from ticdc_emit.observe import ChangefeedMetrics
+from ticdc_emit.observe.reports import ChangefeedMetrics
 from ticdc_emit.traffic.json_objects import encoded
-from ticdc_emit.traffic.scenarios import scenarios
+from ticdc_emit.traffic.scenarios.library import scenarios
 
 logger = logging.getLogger(__name__)
 

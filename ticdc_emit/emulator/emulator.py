@@ -38,8 +38,8 @@ from ticdc_emit.testing.running import Running
 from ticdc_emit.traffic.expected_tables import shown_tables
 from ticdc_emit.traffic.generate.live import LiveTraffic
 from ticdc_emit.traffic.generate.settings import Settings
-from ticdc_emit.traffic.scenarios import Scenario
 from ticdc_emit.traffic.scenarios.library import scenario_for
+from ticdc_emit.traffic.scenarios.model import Scenario
 
 if TYPE_CHECKING:
     from typing import Self

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ticdc_emit.config import ChangefeedConfig
     from ticdc_emit.config.load import LoadOptions
     from ticdc_emit.delivery.base import Sink
-    from ticdc_emit.emulator import Emulator
+    from ticdc_emit.emulator.emulator import Emulator
     from ticdc_emit.testing.embedded_kafka import EmbeddedKafka
 
 _PARAMETERS = "protocol=canal-json&enable-tidb-extension=true"
@@ -45,7 +45,7 @@ def ticdc_emulator(ticdc_kafka: EmbeddedKafka) -> Iterator[EmulatorMaker]:
 
     from ticdc_emit.config import load_changefeed
     from ticdc_emit.delivery.kafka import KafkaSink
-    from ticdc_emit.emulator import Emulator
+    from ticdc_emit.emulator.emulator import Emulator
 
     def sink(config: ChangefeedConfig) -> Sink:
         return replace(KafkaSink.of(config.kafka), brokers=ticdc_kafka.brokers, admin_api=False)

@@ -45,7 +45,7 @@ def profile_of(
     """Return the model of a source, a mapping for ``model=``; :func:`model_text` makes its TOML file.
 
     ``source``: Parquet or CSV, a file or a folder with a file or folder for each table; a mapping from ``schema.table``
-    to such paths or to frames of Arrow, pandas, polars or Spark; a :class:`~ticdc_emit.traffic.History`; or messages,
+    to such paths or to frames of Arrow, pandas, polars or Spark; a :class:`~ticdc_emit.History`; or messages,
     with ``schema`` and their ``changefeed``, a sink URI or configuration. ``schema``: SQL, a file or a sample; default:
     the source's columns. ``keep_values``: columns (``state``, ``orders.state``) whose values become labels; no other
     text leaves, and no group of fewer than 20 rows. Raises :class:`~ticdc_emit.errors.ConfigError`, and the errors of

@@ -5,9 +5,3 @@ The same inputs make the same files; the only memory across a restart is the fol
 and ``cdc/sink/dmlsink/cloudstorage`` of pingcap/tiflow; ``pkg/cloudstorage`` and
 ``downstreamadapter/sink/cloudstorage`` of pingcap/ticdc.
 """
-
-from ticdc_emit.storage.files import FileRules, StorageFiles, TableRows
-from ticdc_emit.storage.folder import Folder, MemoryFolder
-from ticdc_emit.storage.table_definitions import TableDefinition
-
-__all__ = ["FileRules", "Folder", "MemoryFolder", "StorageFiles", "TableDefinition", "TableRows"]

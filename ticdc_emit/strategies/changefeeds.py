@@ -106,7 +106,7 @@ def changefeeds(
     stored: bool = False,
 ) -> st.SearchStrategy[FeedOptions]:
     """Return configurations of in-memory sinks; with ``stored``, of storage sinks (``noop://``), whose files
-    :meth:`History.files <ticdc_emit.traffic.History.files>` makes.
+    :meth:`History.files <ticdc_emit.History.files>` makes.
 
     ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``simple-json`` or ``simple-avro``; ``None`` for
     all. A storage sink has ``csv`` and ``canal-json``, and no options of partitions and registries. ``releases``: those

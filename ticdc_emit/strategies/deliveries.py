@@ -83,7 +83,7 @@ class Delivery:
     def of(cls, history: History, feed: FeedOptions, arrive: Arrive = lambda sent, *_: sent) -> Delivery:
         """Return how a history arrives from a changefeed. ``arrive``: makes the messages as they arrive of those that
         TiCDC sends, the configuration and the schemas. Raises what :meth:`History.messages
-        <ticdc_emit.traffic.History.messages>` raises.
+        <ticdc_emit.History.messages>` raises.
         """
         config, registry = feed.load(time_zone=history.time_zone), MemoryRegistry()
         sent = history.messages(config, registry=registry)
@@ -129,7 +129,7 @@ def deliveries(
     ``history``: default :func:`~ticdc_emit.strategies.histories` with plain names and without virtual columns, which
     every protocol can send. ``feed``: default :func:`~ticdc_emit.strategies.changefeeds`. ``max_restarts``: of TiCDC.
     Raises :class:`~ticdc_emit.errors.StrategyError`; when an example is drawn, what :meth:`History.messages
-    <ticdc_emit.traffic.History.messages>` raises.
+    <ticdc_emit.History.messages>` raises.
     """
     _require_restarts(max_restarts)
     drawn_histories = histories(names=names(allow_odd=False), allow_virtual=False) if history is None else history
@@ -142,7 +142,7 @@ def redelivered(
     """Return the messages of a changefeed as they arrive if TiCDC restarts: each at least once, with new offsets.
 
     ``messages``: those of each partition in their order. ``schemas``: default: the changefeed's registry. Raises
-    :class:`~ticdc_emit.errors.StrategyError`, :class:`~ticdc_emit.consume.DecodeError`.
+    :class:`~ticdc_emit.errors.StrategyError`, :class:`~ticdc_emit.DecodeError`.
     """
     _require_restarts(max_restarts)
     sent = by_partition(read_sent(messages, config, schemas))

@@ -144,7 +144,7 @@ class _Arguments:
 
 
 def histories(schema: str | None = None, **options: Unpack[HistoryOptions]) -> st.SearchStrategy[History]:
-    """Return histories (:class:`ticdc_emit.traffic.History`) of the tables that ``schema`` makes, or of drawn ones.
+    """Return histories (:class:`ticdc_emit.History`) of the tables that ``schema`` makes, or of drawn ones.
 
     ``schema``: SQL text. Without it, up to ``max_tables`` (default 2) tables, with the other options of
     :func:`~ticdc_emit.strategies.tables`; ``allow_backslashes`` is ``False`` by default. ``max_commits``: transactions

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from ticdc_emit.check.run import Outcome as Outcome
     from ticdc_emit.check.run import Verdict as Verdict
     from ticdc_emit.check.run import check as check
-    from ticdc_emit.emulator import ControlServer as ControlServer
-    from ticdc_emit.emulator import Emulator as Emulator
-    from ticdc_emit.emulator import PartitionSent as PartitionSent
-    from ticdc_emit.emulator import Sent as Sent
-    from ticdc_emit.emulator import TrafficState as TrafficState
+    from ticdc_emit.emulator.emulator import Emulator as Emulator
+    from ticdc_emit.emulator.emulator import PartitionSent as PartitionSent
+    from ticdc_emit.emulator.emulator import Sent as Sent
+    from ticdc_emit.emulator.emulator import TrafficState as TrafficState
     from ticdc_emit.emulator.fixtures import EmulatorMaker as EmulatorMaker
+    from ticdc_emit.emulator.server import ControlServer as ControlServer
     from ticdc_emit.testing.embedded_kafka import EmbeddedKafka as EmbeddedKafka
     from ticdc_emit.testing.embedded_registry import EmbeddedRegistry as EmbeddedRegistry
     from ticdc_emit.testing.memory_topics import MemoryTopics as MemoryTopics
-    from ticdc_emit.traffic.scenarios import FileScenario as FileScenario
-    from ticdc_emit.traffic.scenarios import Scenario as Scenario
-    from ticdc_emit.traffic.scenarios import Stage as Stage
+    from ticdc_emit.traffic.scenarios.files import FileScenario as FileScenario
+    from ticdc_emit.traffic.scenarios.files import Stage as Stage
+    from ticdc_emit.traffic.scenarios.model import Scenario as Scenario
 
 __getattr__, __dir__ = lazy(__name__)

@@ -14,9 +14,10 @@ import pyarrow as pa
 from cookbook_data import TIME_ZONE, DataSet, Row, data_set
 
 from ticdc_emit import load_changefeed
-from ticdc_emit.delivery import sink_for
-from ticdc_emit.pipeline import ArrowBatch, Changefeed
-from ticdc_emit.traffic import History
+from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.pipeline.direct import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
+from ticdc_emit.traffic.history import History
 
 EDGES: dict[str, Row] = {
     "null": {"word": None, "bytes": None, "huge": None, "exact": None, "day": None, "at": None, "clock": None},

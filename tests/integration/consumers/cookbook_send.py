@@ -11,7 +11,7 @@ from cookbook_data import DATABASE, TIME_ZONE, DataSet, data_set
 
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.spark import TicdcSink
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 Measured = Callable[..., None]
 

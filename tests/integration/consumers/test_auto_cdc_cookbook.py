@@ -27,11 +27,12 @@ from missing_parts import java_and_jars
 from page_blocks import page_block
 
 from ticdc_emit import load_changefeed
-from ticdc_emit.delivery import sink_for
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.pipeline import ArrowBatch, Changefeed
+from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.pipeline.direct import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.testing.java import java_env
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 HERE = Path(__file__).parent
 SPECIFICATION = (

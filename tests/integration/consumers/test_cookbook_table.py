@@ -9,7 +9,7 @@ import pytest
 from comparison import compared, results_of_page
 from cookbook_data import ADDED, DATABASE, KEYS, TIME_ZONE, DataSet, data_set
 
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 FOLDER = Path(__file__).parent
 

@@ -12,7 +12,7 @@ import pytest
 from embedded_clickhouse import ClickHouse
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

@@ -16,7 +16,7 @@ from cookbook_data import KEYS, TIME_ZONE, data_set
 from page_blocks import page_table
 from wire_values import debezium, shaped
 
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -20,7 +20,8 @@ from ticdc_emit.check.behaviours import BEHAVIOURS
 from ticdc_emit.check.examples import feed_of_examples
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.strategies import Delivery
-from ticdc_emit.traffic.scenarios import file_scenarios, scenarios
+from ticdc_emit.traffic.scenarios.files import file_scenarios
+from ticdc_emit.traffic.scenarios.library import scenarios
 
 PAGE = "docs/testing.md"
 PARTS = ("version", "history", "feed", "messages", "partitions", "schemas")

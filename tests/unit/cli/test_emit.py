@@ -22,7 +22,7 @@ from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, SchemaError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.spark import TicdcSink
-from ticdc_emit.traffic.replay import read_source
+from ticdc_emit.traffic.replay.sources import read_source
 
 DDL = (
     "create table test.t (id bigint unsigned primary key, d decimal(30,10), j json, b varbinary(10), `a.b` varchar(20))"

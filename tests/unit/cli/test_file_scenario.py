@@ -6,7 +6,7 @@ from pathlib import Path
 
 from child import Cli
 
-from ticdc_emit.traffic.scenarios import file_scenario
+from ticdc_emit.traffic.scenarios.files import file_scenario
 
 
 def files_in(folder: Path) -> set[str]:

@@ -24,7 +24,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message
-from ticdc_emit.traffic.scenarios import scenario
+from ticdc_emit.traffic.scenarios.library import scenario
 
 
 def row(offset: int, kind: str, key: int) -> Message:

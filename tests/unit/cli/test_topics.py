@@ -18,12 +18,14 @@ from ticdc_emit.cli.topics import TopicChoice, TopicSource
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.consume.readers import guess_protocol
-from ticdc_emit.delivery import FileSink
 from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.errors import DeliveryError, UnknownTopicError
 from ticdc_emit.routing.topics import TopicExpression
 from ticdc_emit.testing import EmbeddedKafka
-from ticdc_emit.traffic.scenarios import FEEDS, Scenario, file_scenarios, scenario, scenarios
+from ticdc_emit.traffic.scenarios.files import file_scenarios
+from ticdc_emit.traffic.scenarios.library import scenario, scenarios
+from ticdc_emit.traffic.scenarios.model import FEEDS, Scenario
 
 _DISPATCHED = """
 [sink]

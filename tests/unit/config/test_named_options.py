@@ -20,9 +20,9 @@ from ticdc_emit.spark import TicdcSink, encode
 from ticdc_emit.spark.sink import SinkOptions
 from ticdc_emit.strategies.changefeeds import FeedOptions
 from ticdc_emit.testing import EmbeddedKafka, MemoryTopics
-from ticdc_emit.traffic import History
 from ticdc_emit.traffic.generate import Traffic
-from ticdc_emit.traffic.replay import replay
+from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.replay.run import replay
 
 URI = "memory://named?protocol=canal-json"
 SCHEMA = "create table s.t (id int primary key)"

@@ -11,7 +11,7 @@ from ticdc_emit.consume.invariants import Finding
 from ticdc_emit.consume.verify import Verifier, verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.registry.base import MemoryRegistry
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 CREATE = "CREATE TABLE s.t (id INT PRIMARY KEY, v VARCHAR(9), w INT)"
 ROW = "INSERT INTO s.t VALUES (1, 'a', 1)"

@@ -11,14 +11,15 @@ from ticdc_emit.consume.expected import ExpectedChanges
 from ticdc_emit.consume.invariants import Finding
 from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.consume.verify import Proof, Verifier
-from ticdc_emit.delivery import MemorySink, memory
+from ticdc_emit.delivery import memory
 from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import MemoryRegistry
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 SCHEMA = "CREATE TABLE s.t (id INT PRIMARY KEY, v VARCHAR(9), e ENUM('a', 'b'))"
 SQL = ";".join(

@@ -75,7 +75,8 @@ def test_a_bomb_in_a_process_of_little_memory(compression: str) -> None:
     """The decompressor ends the whole process where it finds no memory."""
     code = f"""
 import resource, sys
-from ticdc_emit.consume import SimpleReader, CanalJsonReader, DecodeError, decompress
+from ticdc_emit import CanalJsonReader, DecodeError, SimpleReader
+from ticdc_emit.protocols.decoder import decompress
 data = sys.stdin.buffer.read()
 try:
     decompress(b"", "{compression}")

@@ -19,7 +19,7 @@ from ticdc_emit.errors import ClaimCheckError
 from ticdc_emit.protocols.events import BootstrapEvent, DdlEvent, DecodeError, Event, RowEvent, WatermarkEvent
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.scenarios import FEEDS
+from ticdc_emit.traffic.scenarios.model import FEEDS
 
 AT = 450_000_000_000_000_000 >> 18 << 18
 SECOND = 1000 << 18

@@ -21,7 +21,8 @@ from ticdc_emit.consume.verify import Verifier, verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.protocols.events import MALFORMED, DecodeError, RowEvent, as_decode_error
-from ticdc_emit.traffic.scenarios import FEEDS, Scenario, scenario, scenarios
+from ticdc_emit.traffic.scenarios.library import scenario, scenarios
+from ticdc_emit.traffic.scenarios.model import FEEDS, Scenario
 
 NAMES = ["added-default", "time-zone-extremes", "unsigned-extremes"]
 PROTOCOLS_OF = {kind.name: kind.protocols for kind in scenarios()}

@@ -8,9 +8,11 @@ import pytest
 from round_trip import FILES, PROTOCOLS, kinds_of
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.consume import FolderReader, ReferenceConsumer, verify
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.consume.storage_folder import FolderReader
+from ticdc_emit.consume.verify import verify
 from ticdc_emit.registry.base import MemoryRegistry
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 TS = 450000000262144000
 SCHEMA = (

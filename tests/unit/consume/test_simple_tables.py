@@ -14,7 +14,7 @@ from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.protocols.events import DecodeError
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 URI = "memory://t?protocol=simple&partition-num=1"
 AT = 450_000_000_262_144_000

@@ -6,7 +6,7 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.storage_folder import folder_findings
-from ticdc_emit.storage import MemoryFolder
+from ticdc_emit.storage.folder import MemoryFolder
 
 CONFIG = load_changefeed("noop:///?protocol=csv")
 VERSION = 450000000262143999

@@ -17,7 +17,7 @@ from ticdc_emit.errors import DeliveryError
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.protocols.events import BootstrapEvent, DdlEvent, DecodeError, RowEvent, WatermarkEvent
-from ticdc_emit.storage import Folder, MemoryFolder
+from ticdc_emit.storage.folder import Folder, MemoryFolder
 
 TS, SECOND = 450000000262144000, 1000 << 18
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from message_rows import message_batch, send
 
-from ticdc_emit.delivery import FileSink, Message, files, read_files
-from ticdc_emit.delivery.files import FileReader
+from ticdc_emit.delivery import files
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.files import FileReader, FileSink, read_files
 from ticdc_emit.errors import ConfigError, DeliveryError
 
 

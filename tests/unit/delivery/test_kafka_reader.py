@@ -81,7 +81,7 @@ pytest.importorskip("confluent_kafka")
 
 WRITE = """
 import sys, pyarrow as pa
-from ticdc_emit.delivery import KafkaSink
+from ticdc_emit import KafkaSink
 with KafkaSink((sys.argv[1],), admin_api=False).open() as writer:
     writer.write(pa.RecordBatch.from_pylist([{"topic": "t", "partition": 3, "key": b"", "value": b"from elsewhere"}]))
 """

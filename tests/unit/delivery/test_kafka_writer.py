@@ -15,7 +15,8 @@ import pytest
 from message_rows import message_batch
 
 from ticdc_emit.config import KafkaConfig, SaslConfig, Secret, TlsConfig
-from ticdc_emit.delivery import KafkaSink, kafka_writer
+from ticdc_emit.delivery import kafka_writer
+from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_writer import BATCHES_AHEAD, PIECES, InFlightLimit, KafkaWriter
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, DeliveryError
 from ticdc_emit.testing import EmbeddedKafka
@@ -148,7 +149,7 @@ def test_an_unreachable_broker_is_named_with_the_time_waited(step: str) -> None:
 
 def test_librdkafka_prints_nothing() -> None:
     script = (
-        "from ticdc_emit.delivery import KafkaSink\n"
+        "from ticdc_emit import KafkaSink\n"
         "try: KafkaSink(('127.0.0.1:1',), dial_timeout_ms=1000).prepare({'t': 1})\n"
         "except Exception as error: print(type(error).__name__)\n"
     )
@@ -159,7 +160,7 @@ def test_librdkafka_prints_nothing() -> None:
 FORKING = """
 import os, sys
 import pyarrow as pa
-from ticdc_emit.delivery import KafkaSink
+from ticdc_emit import KafkaSink
 
 def send(writer, value):
     writer.write(pa.RecordBatch.from_pylist([{"topic": "forked", "partition": 0, "key": b"", "value": value}]))

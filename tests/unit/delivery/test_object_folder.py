@@ -15,11 +15,12 @@ from fsspec import AbstractFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
-from ticdc_emit.consume import FolderReader
+from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.delivery.object_storage import ObjectStorage, _replace_files
 from ticdc_emit.delivery.storage_files import ObjectFolder, StorageSink
 from ticdc_emit.errors import DeliveryError, MissingDependencyError
-from ticdc_emit.pipeline import ArrowBatch, Changefeed
+from ticdc_emit.pipeline.direct import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 
 TABLE = "create table shop.orders (id int primary key)"
 TS = 450_000_000_262_144_000

@@ -18,7 +18,10 @@ from hypothesis import given, settings
 from message_rows import send
 
 from ticdc_emit import History, load_changefeed
-from ticdc_emit.delivery import Message, StdoutSink, sink_for, stdout
+from ticdc_emit.delivery import stdout
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.stdout import StdoutSink
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
 from ticdc_emit.strategies import histories, names
 

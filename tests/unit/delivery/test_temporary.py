@@ -13,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.delivery import FileSink, files
+from ticdc_emit.delivery import files
+from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.delivery.temporary import writing_temporary_files
 from ticdc_emit.errors import TemporaryFileError
 from ticdc_emit.pipeline.encode.chunks import ChunkKind, ChunkStore, side_chunk

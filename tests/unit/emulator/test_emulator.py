@@ -15,14 +15,14 @@ import pytest
 from api_client import BY_TABLE, SCHEMA
 
 from ticdc_emit import load_changefeed
-from ticdc_emit.consume import ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.consume.verify import Verifier
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.emulator.call_lock import Caller, caller
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator, Sent
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, DdlError, DeliveryError, StatementError
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.traffic.generate.model import read_model
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.scenarios.library import RecordingRegistry

@@ -16,7 +16,8 @@ import pytest
 from ticdc_emit import load_changefeed
 from ticdc_emit.config import Secret
 from ticdc_emit.delivery.memory import clear
-from ticdc_emit.emulator import ControlServer, Emulator
+from ticdc_emit.emulator.emulator import Emulator
+from ticdc_emit.emulator.server import ControlServer
 from ticdc_emit.errors import ConfigError
 
 TOKEN = "0123456789abcdef"

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ticdc_emit.cli.console import print_summary
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount
-from ticdc_emit.observe import ChangefeedMetrics, log_report, report_line
+from ticdc_emit.observe.reports import ChangefeedMetrics, log_report, report_line
 from ticdc_emit.pipeline.report import ReportLog, RunReport, RunTotal
 from ticdc_emit.tso import compose
 

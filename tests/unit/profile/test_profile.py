@@ -18,8 +18,8 @@ from child import Cli
 from ticdc_emit import table_sql
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.profile import below, compare, model_text, profile_of
-from ticdc_emit.traffic import History
 from ticdc_emit.traffic.generate import generate_arrow
+from ticdc_emit.traffic.history import History
 
 COUNT, PARENTS = 50_000, 2_000
 SCHEMA = """

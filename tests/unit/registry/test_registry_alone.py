@@ -10,7 +10,7 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.registry.base import MemoryRegistry, registry_for
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.testing import EmbeddedRegistry
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 from ticdc_emit.tso import compose
 
 URI = "memory://alone?protocol=avro"

@@ -14,7 +14,7 @@ import pytest
 from ticdc_emit import catalog_from_sql, table_sql
 from ticdc_emit.columnar.nested_json import nested_json
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError, UnsupportedTypeError
-from ticdc_emit.schema.frames import table_of
+from ticdc_emit.schema.frames.any_frame import table_of
 from ticdc_emit.schema.frames.arrow_types import arrow_type
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from ticdc_emit import Encoder, table_sql
 from ticdc_emit.errors import ConfigError, SchemaError
-from ticdc_emit.schema.frames import AssumedSchemaWarning
+from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning
 
 URI = "memory://t?protocol=canal-json&partition-num=1"
 TS = 450_000_000_262_144_000

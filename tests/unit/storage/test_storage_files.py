@@ -13,8 +13,9 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import ColumnFlag
-from ticdc_emit.storage import FileRules, TableDefinition
+from ticdc_emit.storage.files import FileRules
 from ticdc_emit.storage.paths import FileNames, joined
+from ticdc_emit.storage.table_definitions import TableDefinition
 
 
 def test_a_ddl_without_columns() -> None:

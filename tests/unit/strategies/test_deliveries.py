@@ -13,7 +13,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.strategies import Delivery, changefeeds, deliveries, histories, names, redelivered
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 SLOW = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 SCHEMA = "create table a.t (id int primary key)"

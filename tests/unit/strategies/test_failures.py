@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ticdc_emit.strategies import changefeeds, deliveries, histories
 from ticdc_emit.strategies.failures import FailureWatch, watch_failures
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 SCHEMA = """
 create table shop.orders (id bigint primary key, state varchar(10));

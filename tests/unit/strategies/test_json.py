@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ticdc_emit.errors import JsonError
 from ticdc_emit.strategies import Delivery, FeedOptions, changefeeds, deliveries, histories, names
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 SOME = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 FEW = settings(SOME, max_examples=10)

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.consume import ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.strategies import histories, names
 from ticdc_emit.strategies.smaller import smaller
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 FIRST = 450_000_000_262_144_000
 SCHEMA = """

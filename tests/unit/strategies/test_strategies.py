@@ -36,7 +36,7 @@ from ticdc_emit.strategies import (
     tables,
     values,
 )
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 FINDING = settings(max_examples=2000, phases=[Phase.generate], derandomize=True, database=None)
 SHRINKING = settings(FINDING, phases=[Phase.generate, Phase.shrink])

@@ -8,7 +8,7 @@ from importlib.metadata import distribution
 
 import pytest
 
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 pytest_plugins = ["pytester"]
 
@@ -38,7 +38,7 @@ names = []
 
 def one_message(sink):
     import pyarrow as pa
-    from ticdc_emit.delivery import MESSAGE_SCHEMA
+    from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 
     row = {"topic": "t", "partition": 0, "key": b"k", "value": b"v", "commit_ts": 1}
     sink.prepare({"t": 1, "other": 1})

@@ -11,8 +11,8 @@ from hypothesis_profiles import examples
 
 from ticdc_emit.errors import HistoryError, StatementError
 from ticdc_emit.strategies import histories
-from ticdc_emit.traffic import History
-from ticdc_emit.traffic.scenarios import scenario, scenarios
+from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.scenarios.library import scenario, scenarios
 
 URI = "memory://sql?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
 SCRIPT = """

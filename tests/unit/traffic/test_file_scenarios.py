@@ -14,8 +14,10 @@ from hypothesis_profiles import sample
 
 from ticdc_emit.consume.storage_folder import folder_findings
 from ticdc_emit.errors import ConfigError, UnknownTableError
-from ticdc_emit.storage import MemoryFolder
-from ticdc_emit.traffic.scenarios import Difference, FileScenario, FileScenarioKind, file_scenario, file_scenarios
+from ticdc_emit.storage.folder import MemoryFolder
+from ticdc_emit.traffic.scenarios.comparison import Difference
+from ticdc_emit.traffic.scenarios.files import FileScenario, file_scenario, file_scenarios
+from ticdc_emit.traffic.scenarios.model import FileScenarioKind
 
 CASES = [(kind.name, protocol) for kind in file_scenarios() for protocol in kind.protocols]
 

@@ -25,7 +25,7 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.protocols.simple.decoder import SimpleReader
 from ticdc_emit.strategies import histories
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 SCHEMA = "create table test.t (id int primary key, v varchar(9));"
 FIRST = 450_000_000_262_144_000

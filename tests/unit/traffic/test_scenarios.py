@@ -27,9 +27,10 @@ from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.testing import MemoryTopics
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKind, file_scenario, scenario, scenarios
-from ticdc_emit.traffic.scenarios.comparison import differences
-from ticdc_emit.traffic.scenarios.library import RecordingRegistry
+from ticdc_emit.traffic.scenarios.comparison import Difference, differences
+from ticdc_emit.traffic.scenarios.files import file_scenario
+from ticdc_emit.traffic.scenarios.library import RecordingRegistry, scenario, scenarios
+from ticdc_emit.traffic.scenarios.model import FEEDS, Scenario, ScenarioKind
 
 KINDS = [(kind, protocol) for kind in scenarios() for protocol in kind.protocols]
 CASES = [(kind.name, protocol) for kind, protocol in KINDS]

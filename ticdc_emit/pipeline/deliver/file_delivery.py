@@ -1,8 +1,8 @@
 """DELIVER to a storage sink: the rows of a table in total order into its files.
 
 In: merged rows and DDL of tables, each a topic of one partition (``routing.topics``). Out: files, in the order of
-:class:`~ticdc_emit.storage.StorageFiles`. What TiCDC takes from its clock comes from the commits: the flush interval
-passes whenever commit times cross a multiple of it, and a file has the date of its rows. Every batch ends with a flush.
+``storage.files``. What TiCDC takes from its clock comes from the commits: the flush interval passes whenever commit
+times cross a multiple of it, and a file has the date of its rows. Every batch ends with a flush.
 
 Tables that no DDL made have the version just before their first row. Later batches, and other runs into the folder,
 find it in the schema files: in TiCDC a changefeed has one start, which the versions of no row are below.
@@ -30,7 +30,7 @@ from ticdc_emit.errors import TicdcEmitWarning, warn_caller
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.deliver.merge import MergedRows
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
-from ticdc_emit.storage import StorageFiles, TableRows
+from ticdc_emit.storage.files import StorageFiles, TableRows
 from ticdc_emit.tso import LOGICAL_BITS, physical_ms
 
 logger = logging.getLogger(__name__)

@@ -45,8 +45,7 @@ from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.defaults import with_original_defaults
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.storage import FileRules
-from ticdc_emit.storage.files import checkpoint_file
+from ticdc_emit.storage.files import FileRules, checkpoint_file
 from ticdc_emit.storage.paths import METADATA
 from ticdc_emit.tso import physical_ms
 

@@ -43,7 +43,7 @@ def send_new_versions(
 
     ``begin_with``: what the first call sends: all versions, for which the table must have its first one; or the rows of
     the last version, as inserts with its commit time. ``table``, ``format``: as in
-    :func:`~ticdc_emit.traffic.replay.read_changes`. ``name``: schema.name in TiDB. ``keys``: the columns of the primary
+    :func:`~ticdc_emit.read_changes`. ``name``: schema.name in TiDB. ``keys``: the columns of the primary
     key, by their names in the last version. ``options``: those of :class:`~ticdc_emit.TicdcSink`, with ``state_uri``:
     it belongs to this table, and to one process at a time.
 
@@ -53,7 +53,7 @@ def send_new_versions(
 
     Raises :class:`ConfigError` without ``state_uri``, for the state of another table, and where the table no longer has
     a version that was not sent, or was rolled back before one that was; and the errors of ``read_changes``,
-    :func:`~ticdc_emit.traffic.replay.table_ddl` and :meth:`TicdcSink.write`.
+    :func:`~ticdc_emit.table_ddl` and :meth:`TicdcSink.write`.
     """
     refuse_unknown("send_new_versions", options, TrafficSinkOptions)
     if begin_with not in ("versions", "rows"):

@@ -13,7 +13,7 @@ from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
-from ticdc_emit.observe import report_line
+from ticdc_emit.observe.reports import report_line
 from ticdc_emit.pipeline.report import RunReport, RunTotal, callbacks_of, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.frames.spark_types import name_parts

@@ -134,7 +134,7 @@ def kind_named(name: str, kinds: Iterable[_Each], *, what: str = "scenario") -> 
 
 
 class ScenarioKind(AnyKind):
-    """A scenario of messages: its ``protocols`` are some of :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
+    """A scenario of messages: its ``protocols`` are some of :data:`FEEDS`.
 
     ``changefeed``: the changefeed file, as a mapping, and ``parameters`` those of the sink URI, as far as its protocol
     has them. ``needs``: by protocol, an option that a release must have. ``refused_at``: the second from which on the

@@ -12,8 +12,9 @@ import pytest
 
 from ticdc_emit import Encoder, to_messages
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.consume import DebeziumReader, ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 
 URI = "memory://t/?protocol=debezium&enable-tidb-extension=true"
 DIGITS = "12345678901234567890123456789012345.123456789012345678901234567890"

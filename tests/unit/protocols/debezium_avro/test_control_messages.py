@@ -28,7 +28,7 @@ from ticdc_emit.protocols.debezium_avro.encoder import DebeziumAvro, make_codec
 from ticdc_emit.protocols.events import DecodeError, kind_of
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.traffic import History
+from ticdc_emit.traffic.history import History
 
 OPTIONS = "protocol=debezium-avro&enable-tidb-extension=true&avro-enable-watermark=true"
 TS = 450_000_000_262_144_000
