@@ -168,26 +168,23 @@ def _refuse_inexact(numbers: Numbers, bad: Mask, exact_type: str, otherwise: str
 
 def number_text(values: pa.Array, *, exponent_digits: int = 2) -> pa.Array:
     """Return json-iterator's text, with an exponent (two digits or more; Go's own: one) below 1e-6 and from 1e21 on."""
-
-    def printed(number: np.floating[Any]) -> str:
-        kind = type(number)
-        if kind(_EXPONENT_BELOW) <= abs(number) < kind(_EXPONENT_FROM):
-            return _positional(number)
-        return np.format_float_scientific(number, unique=True, trim="-", exp_digits=exponent_digits)
-
-    return _shortest_text(values, printed)
+    return _shortest_text(values, _with_exponent(_EXPONENT_BELOW, _EXPONENT_FROM, exponent_digits))
 
 
 def general_text(values: pa.Array, before: bytes = b"") -> pa.Array:
     """Return the text of Go's ``%v``, with an exponent of two digits or more below 0.0001 and from 1000000 on."""
+    printed = _with_exponent(_FIXED_FROM, _GENERAL_BELOW, 2)
+    return _shortest_text(values, printed, fixed_below=_GENERAL_BELOW, before=before)
 
+
+def _with_exponent(below: float, since: float, digits: int) -> Callable[[np.floating[Any]], str]:
     def printed(number: np.floating[Any]) -> str:
         kind = type(number)
-        if kind(_FIXED_FROM) <= abs(number) < _GENERAL_BELOW:
+        if kind(below) <= abs(number) < kind(since):
             return _positional(number)
-        return np.format_float_scientific(number, unique=True, trim="-", exp_digits=2)
+        return np.format_float_scientific(number, unique=True, trim="-", exp_digits=digits)
 
-    return _shortest_text(values, printed, fixed_below=_GENERAL_BELOW, before=before)
+    return printed
 
 
 def fixed_text(values: pa.Array) -> pa.Array:
