@@ -18,12 +18,6 @@ def load(uri: str, changefeed: Any = None, release: str = "next", **options: Any
     return load_changefeed(URI + uri, changefeed, release=release, **options)
 
 
-def refusal(uri: str, changefeed: Any = None, release: str = "next", **options: Any) -> str:
-    with pytest.raises(ConfigError) as refused:
-        load(uri, changefeed, release, **options)
-    return refused.value.message
-
-
 def test_a_registry_serves_protocols_that_need_one() -> None:
     load("debezium", schema_registry="http://r")
     load("debezium-avro", schema_registry="http://r")
@@ -118,36 +112,6 @@ def test_claim_checks_of_raw_values_by_release(release: str, raw: bool) -> None:
     assert load("simple", sink, release, strict=raw).codec.large_message_handle.claim_check_raw_value is raw
     if not raw:  # an ignored option is not checked either
         load("open-protocol", sink, release, strict=False)
-
-
-@pytest.mark.parametrize(
-    ("uri", "release", "refused"),
-    [
-        ("simple", "classic-7.5.7", False), ("debezium", "classic-7.5.7", True),
-        ("debezium", "classic-8.1.2", False), ("debezium-avro", "classic", True), ("debezium-avro", "next-8.5.7", True),
-        ("debezium-avro", "next-26.3.2", True), ("debezium-avro", "next-26.3.3", False),
-    ],
-)  # fmt: skip
-def test_protocols_by_release(uri: str, release: str, refused: bool) -> None:
-    if refused:
-        assert refusal(uri, release=release) == f"[CDC:ErrSinkUnknownProtocol]unknown '{uri}' message protocol for sink"
-    else:
-        load(uri, release=release, schema_registry="http://r")
-
-
-def test_the_remedy_for_a_protocol_names_the_releases_that_have_it() -> None:
-    with pytest.raises(ConfigError) as refused:
-        load("debezium", release="classic-7.5.7")
-    having = "classic-8.1.2 to classic, next-8.5.4-release.1 to master"
-    assert refused.value.remedy == f"Only some releases have it ({having}): set release=classic"
-
-
-@pytest.mark.parametrize("release", ["classic-7.5.7", "next-8.5.7", "next-26.3.4"])
-def test_a_registry_for_debezium_in_json_is_refused_where_debezium_avro_exists(release: str) -> None:
-    if release == "next-26.3.4":
-        assert "does not support schema registry" in refusal("debezium&schema-registry=http://r", release=release)
-    else:
-        load("avro&schema-registry=http://r", release=release)
 
 
 def test_the_modes_of_debezium_are_read_by_master_alone() -> None:
