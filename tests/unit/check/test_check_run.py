@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ticdc_emit.check import check
 from ticdc_emit.check.behaviours import BEHAVIOURS, chosen
 from ticdc_emit.check.examples import Setting, feed_of_examples
 from ticdc_emit.check.run import Run
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.strategies import Delivery
+from ticdc_emit.testing import check
 from ticdc_emit.traffic.expected_tables import shown_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.delivery_order import FAULTS, Fault, arrived, kinds_of
