@@ -192,9 +192,8 @@ def _convert(column: Column, value: Value, count: int, how: Rendering, rules: Sq
 
 
 def _keeps_text(column: Column, value: Value) -> bool:
-    is_same = column.type in STRING_TYPES and column.is_binary == value.is_binary
-    is_varchar = column.type is not MySQLType.STRING and column.charset in ("utf8mb4", "binary")
-    return is_same and is_varchar and column.type in BLOB_TYPES and not value.is_literal
+    is_same = column.type in BLOB_TYPES and column.is_binary == value.is_binary
+    return is_same and column.charset in ("utf8mb4", "binary") and not value.is_literal
 
 
 # -- one value ---------------------------------------------------------------------------------------------------------

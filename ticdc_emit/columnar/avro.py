@@ -245,12 +245,8 @@ def _texts_of_one_length(
     return [PackedField(data, np.where(valid, np.uint8(whole), np.uint8(len(null))))]
 
 
-def choice_pieces(codes: pa.Array, texts: Sequence[bytes], union: Union | None) -> list[Piece]:
-    """Return ``string`` values from a few texts: row i is ``texts[codes[i]]``, null where its code is."""
-    return _choices(codes, list(map(sized_bytes, texts)), union)
-
-
-def _choices(codes: pa.Array, forms: Sequence[bytes], union: Union | None) -> list[Piece]:
+def choice_pieces(codes: pa.Array, forms: Sequence[bytes], union: Union | None) -> list[Piece]:
+    """Return few forms of values: row i is ``forms[codes[i]]``, null where its code is."""
     led = [(b"" if union is None else union.lead) + form for form in forms]
     if codes.null_count == 0:
         return chosen(np.asarray(codes), led or [b""])
@@ -264,8 +260,8 @@ def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) 
         (label,) = labels_of(column, numbers)
         return _of_one(None if label is None else sized_bytes(label.encode()), union)
     encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
-    texts = [(text or "").encode() for text in labels_of(column, encoded.dictionary)]
-    return choice_pieces(encoded.indices, texts, union)
+    forms = [sized_bytes((text or "").encode()) for text in labels_of(column, encoded.dictionary)]
+    return choice_pieces(encoded.indices, forms, union)
 
 
 def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
@@ -273,7 +269,7 @@ def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
     if not pa.types.is_dictionary(numbers.type):
         return long_pieces(numbers, union)
     known = numbers.dictionary.fill_null(0).cast(pa.int64(), safe=False)
-    return _choices(numbers.indices, [zigzag_bytes(number) for number in known.to_pylist()], union)
+    return choice_pieces(numbers.indices, [zigzag_bytes(number) for number in known.to_pylist()], union)
 
 
 def refuse_enum_zero(

@@ -93,16 +93,6 @@ def compact(array: pa.Array) -> pa.Array:
     return array.take(pa.array(np.arange(len(array))))  # if_else would keep them
 
 
-def longest(array: pa.Array) -> int:
-    """Return a bound on the byte length of any element; 0 for fixed-width types."""
-    kind = array.type
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        return int(text_buffers(array).lengths.max(initial=0))
-    if pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        return 0
-    return int(array.nbytes)
-
-
 def extremes(array: pa.Array) -> tuple[Any, Any] | None:
     """Return the least and the greatest value, ``None`` if all are null."""
     if len(array) <= FEW:
@@ -174,12 +164,9 @@ def binary_scalar(constant: bytes) -> pa.Scalar:
 _kept_scalar = lru_cache(maxsize=8192)(lambda constant: pa.scalar(constant, _BINARY))
 
 
-def from_byte_matrix(matrix: Bytes, keep: npt.NDArray[np.bool_] | None, *, like: pa.Array | None = None) -> pa.Array:
+def from_byte_matrix(matrix: Bytes, keep: npt.NDArray[np.bool_], like: pa.Array) -> pa.Array:
     """Build a string array from the rows of a byte matrix, dropping the cells where ``keep`` is false."""
-    rows, width = matrix.shape
-    if keep is None:
-        return from_bytes(np.arange(0, (rows + 1) * width, width, dtype=np.int32), matrix.ravel(), like=like)
-    offsets = np.zeros(rows + 1, np.int32)
+    offsets = np.zeros(len(matrix) + 1, np.int32)
     np.cumsum(keep.sum(axis=1), out=offsets[1:])
     return from_bytes(offsets, matrix[keep], like=like)
 

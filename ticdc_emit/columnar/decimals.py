@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, longest, null_mask
+from ticdc_emit.columnar.buffers import as_text, null_mask, text_buffers
 from ticdc_emit.columnar.floats import PRECISIONS, floats_to_decimal_text, number_text
 from ticdc_emit.columnar.value_errors import read_each, refuse_any
 from ticdc_emit.errors import shown
@@ -56,7 +56,8 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_binary(text.type):
         raise TypeError("binary is not a number")
     # Arrow silently misreads some exponents, and numbers that overflow while being scaled
-    if longest(text) + kind.scale <= _ARROW_DIGITS and not pc.any(pc.match_substring_regex(text, "[eE]")).as_py():
+    longest = int(text_buffers(text).lengths.max(initial=0))
+    if longest + kind.scale <= _ARROW_DIGITS and not pc.any(pc.match_substring_regex(text, "[eE]")).as_py():
         try:
             return text.cast(kind)
         except pa.ArrowInvalid:

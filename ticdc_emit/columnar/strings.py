@@ -147,17 +147,12 @@ def accept_labels(column: Column, array: pa.Array) -> pa.Array:
         return _checked_numbers(column, parse_integers(numbers, unsigned=True))
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()):
         raise TypeError(f"{kind} cannot hold a label")
-    read = _number_reader(column)
+    read = label_reader(column)
     if len(array) <= FEW:
         with suppress(LookupError):  # which is told with the row
             few = [None if text is None else read(text) for text in array.to_pylist()]
             return pa.array(few, pa.uint64())
     return _by_distinct(array if pa.types.is_dictionary(array.type) else as_text(array), read)
-
-
-def label_number(column: Column, text: str) -> int:
-    """Return the ordinal or bit mask of one label text; ``LookupError`` for an unknown label."""
-    return _number_reader(column)(text)
 
 
 def label_text(column: Column, numbers: pa.Array) -> pa.Array:
@@ -194,7 +189,8 @@ def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(numbers, pa.uint64()))
 
 
-def _number_reader(column: Column) -> Callable[[str], int]:
+def label_reader(column: Column) -> Callable[[str], int]:
+    """Return what makes the ordinal or bit mask of a label text; it raises ``LookupError`` for an unknown one."""
     return _enum_number(column.elems) if column.type == MySQLType.ENUM else _set_number(column.elems)
 
 

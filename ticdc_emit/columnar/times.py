@@ -32,22 +32,6 @@ _TIME_TEXT = re.compile(r"(-?)(\d{2,3}):(\d{2}):(\d{2})(?:\.(\d+))?", re.ASCII)
 _DAYS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-def date_text(text: pa.Array) -> pa.Array:
-    """Return text as dates (``YYYY-MM-DD``); zero dates are dates."""
-    return _checked_text(text, _DATE_LAYOUT, _date_row)
-
-
-def datetime_text(text: pa.Array, fsp: int) -> pa.Array:
-    """Return text as moments (``YYYY-MM-DD HH:MM:SS[.f]``) with ``fsp`` fraction digits."""
-    layout = f"{_DATE_LAYOUT} {_CLOCK_LAYOUT}{_fraction_layout(fsp)}"
-    return _checked_text(text, layout, lambda row: _datetime_row(row, fsp))
-
-
-def time_text(text: pa.Array, fsp: int) -> pa.Array:
-    """Return text as times (``[-]HH:MM:SS[.f]``) with ``fsp`` fraction digits."""
-    return _checked_text(text, _CLOCK_LAYOUT + _fraction_layout(fsp), lambda row: _time_row(row, fsp))
-
-
 def _fraction_layout(fsp: int) -> str:
     return "." + "d" * fsp if fsp else ""
 
@@ -186,7 +170,7 @@ def accept_date(array: pa.Array) -> pa.Array:
             return texts
         _refuse_outside(days.view(pa.int32()), _FIRST_DAY, _LAST_DAY, "the year is outside 0..9999")
         return to_text(days)
-    return date_text(as_text(array))
+    return _checked_text(as_text(array), _DATE_LAYOUT, _date_row)
 
 
 def accept_datetime(column: Column, array: pa.Array, zone: str) -> pa.Array:
@@ -199,7 +183,8 @@ def accept_datetime(column: Column, array: pa.Array, zone: str) -> pa.Array:
     if pa.types.is_timestamp(kind):
         text = _datetime_text(_wall_clock(array, zone), fsp)
     else:
-        text = datetime_text(as_text(array), fsp)
+        layout = f"{_DATE_LAYOUT} {_CLOCK_LAYOUT}{_fraction_layout(fsp)}"
+        text = _checked_text(as_text(array), layout, lambda row: _datetime_row(row, fsp))
     if column.type == MySQLType.TIMESTAMP:
         _refuse_beyond_timestamp(text, zone)
     return text
@@ -301,7 +286,7 @@ def accept_time(column: Column, array: pa.Array) -> pa.Array:
     if pa.types.is_duration(kind) or pa.types.is_time(kind):
         ticks = array.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64()).cast(pa.int64())
         return _clock_text(ticks, 10 ** _UNIT_DIGITS[kind.unit], fsp)
-    return time_text(as_text(array), fsp)
+    return _checked_text(as_text(array), _CLOCK_LAYOUT + _fraction_layout(fsp), lambda row: _time_row(row, fsp))
 
 
 def _clock_text(ticks: pa.Array, per_second: int, fsp: int) -> pa.Array:
@@ -329,7 +314,7 @@ def _clock_text(ticks: pa.Array, per_second: int, fsp: int) -> pa.Array:
     nulls = null_mask(ticks)
     if nulls is not None:
         keep[nulls] = False
-    return from_byte_matrix(cells, keep, like=ticks)
+    return from_byte_matrix(cells, keep, ticks)
 
 
 def _put_digits(cells: npt.NDArray[np.uint8], number: npt.NDArray[np.int64]) -> None:

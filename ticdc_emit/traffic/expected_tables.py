@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.binary_text import go_quoted_json
 from ticdc_emit.columnar.escape import GO_STD
-from ticdc_emit.columnar.strings import label_number
+from ticdc_emit.columnar.strings import label_reader
 from ticdc_emit.config.protocols import BinaryForm, ProtocolSpec, spec_of
 from ticdc_emit.database.tables import Database, Tables, add_row
 from ticdc_emit.schema.model import Column, TableInfo
@@ -62,7 +62,7 @@ def shown_tables(tables: Tables, version: Callable[[str, str], TableInfo], proto
 def as_shown(column: Column, spec: ProtocolSpec) -> Callable[[str], str] | None:
     """Return what makes a message's text of canonical text, ``None`` if both are the same."""
     if column.type in LABEL_TYPES:
-        return (lambda label: str(label_number(column, label))) if spec.numbers_labels else None
+        return (lambda label: str(label_reader(column)(label))) if spec.numbers_labels else None
     if column.type not in STRING_TYPES:
         return None
     if spec.binary is BinaryForm.LATIN_1 and column.is_binary:

@@ -174,7 +174,7 @@ def test_choices(longest: int, union: Union | None) -> None:
     valid = None if union is None else np.array([True, True, False, True, False, True])
     values = [None if valid is not None and not valid[row] else texts[code] for row, code in enumerate(codes)]
     given = pa.array(codes, mask=None if valid is None else ~valid)
-    got = rendered(choice_pieces(given, texts, union), len(codes))
+    got = rendered(choice_pieces(given, list(map(counted, texts)), union), len(codes))
     assert got == plain(values, union, counted)
 
 

@@ -22,7 +22,7 @@ from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.images import refused_value
 from ticdc_emit.columnar.floats import floats_to_decimal_text, floats_to_integers
 from ticdc_emit.columnar.nested_json import document
-from ticdc_emit.columnar.strings import label_number
+from ticdc_emit.columnar.strings import label_reader
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
 from ticdc_emit.pipeline.arrange.row_reader import unknown_column
@@ -272,7 +272,7 @@ def _each(columns: Sequence[Column], values: Sequence[Any], read: Callable[[Colu
 
 def _label_number(column: Column, value: Any) -> int:
     if isinstance(value, str):
-        return label_number(column, value)
+        return label_reader(column)(value)
     if isinstance(value, int) and value in _UINT64:
         return int(value)
     raise ValueError(f"{value!r} is neither a label nor its number")
