@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from dataclasses import replace
 
@@ -217,21 +216,6 @@ def test_the_rules_of_a_changefeed() -> None:
     assert not BootstrapRules.of(load_changefeed(uri + "SIMPLE", file)).enabled
 
 
-def test_a_restart_goes_on_with_the_schedule() -> None:
-    play = Play()
-    play.rows(0, 10_001)
-    play.rows(7_000, 9_000, table=OTHER, topic="side", parts=1)
-    play.rows(8_000, table=ALTERED)
-    known = {TableRef.of(table): table for table in (ALTERED, OTHER)}
-    state = json.loads(json.dumps(play.schedule.state()))
-    again = Bootstraps.from_state(RULES, state, known.__getitem__)
-    assert again.state() == play.schedule.state()
-    copied = pickle.loads(pickle.dumps(play.schedule))
-    expected = play.schedule.advance(START + 60 * MINUTE)
-    assert len(expected) == 30
-    assert again.advance(START + 60 * MINUTE) == copied.advance(START + 60 * MINUTE) == expected
-
-
 def test_a_restart_may_shorten_the_interval() -> None:
     play = Play()
     play.rows(0)
@@ -276,13 +260,6 @@ def test_a_first_row_s_bootstrap_stands_at_its_tso_and_a_tick_s_before_all_rows_
 def test_first_rows_of_one_tso_follow_each_other_by_key() -> None:
     for rows in ([counted(102, compose(START)), counted(101, compose(START))], [counted(101, 1), counted(102, 1)]):
         assert [key for _, key, _ in told(Bootstraps(BootstrapRules()), *rows)] == [101, 102]
-
-
-def test_counts_reach_the_message_count_on_the_next_tick() -> None:
-    rows = [counted(101, compose(START + 100), 6_000), counted(101, compose(START + 5_000), 4_001)]
-    schedule = Bootstraps(BootstrapRules())
-    assert told(schedule, *rows) == [(rows[0].first_ts, 101, "first-row")]
-    assert [bootstrap.at_ms for bootstrap in schedule.advance(START + 10_000)] == [START + 10_000]
 
 
 def test_a_late_first_row_keeps_its_place() -> None:
