@@ -12,7 +12,6 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.routing.partitions import partition_of, table_hash
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.testing.kraft import KraftBroker
@@ -69,13 +68,3 @@ def test_a_stream_arrives_on_kafka_byte_for_byte(spark: Any, kraft: KraftBroker,
         marks = [mark for mark in marks if mark is not None]
         assert marks == sorted(marks)
         assert len(marks) == 3
-
-
-def test_a_bad_batch_leaves_nothing_on_the_topic(spark: Any, kraft: KraftBroker) -> None:
-    sink = TicdcSink(f"kafka://{kraft.bootstrap}/untouched?{OPTIONS}", SCHEMA)
-    bad = spark.sql(
-        f"select 'c' op, {FIRST} + id commit_ts, named_struct('id', id, 'v', 'x', 'n', 12345.5) after from range(9)"
-    )
-    with pytest.raises(InvalidValueError, match="does not fit"):
-        sink.write(bad)
-    assert read_topic(KafkaSink((kraft.bootstrap,)).connection_settings(), "untouched") == []

@@ -38,14 +38,6 @@ def kinds(messages: list[dict[str, Any]]) -> list[str]:
     return [m["type"] for m in messages]
 
 
-def test_a_write_with_a_bad_ddl_leaves_nothing_behind(spark: Any, tmp_path: Path) -> None:
-    sink = TicdcSink(f"jsonl://{tmp_path}/out?{URI}", TABLE, state_uri=str(tmp_path / "state"))
-    with pytest.raises(DdlError):
-        sink.write(spark.createDataFrame([("ddl", tso(1), "alter table test.t frobnicate", None)], KIND))
-    assert not (tmp_path / "state").exists()
-    assert sink.write(spark.createDataFrame([("c", tso(2), (2,))], BARE)).rows == 1
-
-
 def test_ddl_of_the_write_after_a_failed_one_is_not_lost(spark: Any, tmp_path: Path) -> None:
     sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", TABLE)
     with pytest.raises(InvalidValueError, match="NULL"):

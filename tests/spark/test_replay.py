@@ -77,15 +77,3 @@ def test_a_killed_and_replayed_batch_sends_identical_bytes(
     records = [json.loads(path.read_text()) for path in sorted(state.glob("batch-*.json"))]
     assert [record["done"] for record in records] == [True] * 3
     assert len({record["build_ts"] for record in records}) == 3
-
-
-def test_when_bootstraps_come_does_not_depend_on_partition_counts(
-    spark: Any, changes: Callable[..., Any], tmp_path: Path
-) -> None:
-    uri, config = "protocol=simple&partition-num=4", {"sink": {"send-bootstrap-in-msg-count": 7}}
-    for name, count in (("one", 1), ("many", 7)):
-        shuffled = changes(40).repartition(count, "commit_ts")
-        TicdcSink(f"jsonl://{tmp_path}/{name}?{uri}", SCHEMA, changefeed=config).write(shuffled)
-    one, many = (list(read_files(tmp_path / name)) for name in ("one", "many"))
-    assert one == many
-    assert sum(b"BOOTSTRAP" in (message.value or b"") for message in one) >= 12

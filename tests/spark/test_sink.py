@@ -9,13 +9,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from spark_history import SCHEMA, tso
+from spark_history import SCHEMA
 
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import (
     ConfigError,
-    InvalidValueError,
     MissingColumnError,
     MissingDependencyError,
     SchemaError,
@@ -59,17 +58,6 @@ def test_the_generic_form_gives_the_same_messages(spark: Any, changes: Callable[
     assert [m.value for m in read_files(tmp_path / "a")] == [m.value for m in read_files(tmp_path / "b")]
 
 
-def test_ddl_rows_in_the_frame(spark: Any, tmp_path: Path) -> None:
-    kind = "op string, commit_ts long, query string, after struct<id:int,extra:string>"
-    rows = [("c", tso(n), None, (n, "x")) for n in range(6)]
-    rows.append(("ddl", tso(2) + 1, "alter table test.t add column extra varchar(5)", None))
-    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", "create table test.t (id int primary key)")
-    sink.write(spark.createDataFrame(rows, kind))
-    rows_sent = [m for m in sent(tmp_path) if m["type"] == "INSERT"]
-    assert ["extra" in m["data"][0] for m in rows_sent] == [False] * 3 + [True] * 3
-    assert sum(m["isDdl"] for m in sent(tmp_path)) == 1
-
-
 def test_commit_time_becomes_a_tso(spark: Any, tmp_path: Path) -> None:
     df = spark.sql("select 'c' op, timestamp_micros(1700000000123456) commit_time, named_struct('id', 1) after")
     TicdcSink(f"jsonl://{tmp_path}?{URI}", "create table test.t (id int primary key)").write(df)
@@ -100,15 +88,6 @@ def test_wrong_frames_and_options_are_refused_on_the_driver(spark: Any, tmp_path
     for option in ({"late": "never"}, {"clock": "sun"}, {"bad_rows": "x"}, {"bad_rows_path": "x"}):
         with pytest.raises(ConfigError):
             TicdcSink(uri, schema, **option)
-
-
-def test_nothing_is_sent_before_every_row_is_encoded(spark: Any, tmp_path: Path) -> None:
-    kind = "schema string, table string, op string, commit_ts long, after map<string,string>"
-    rows = [("test", f"t{n % 3}", "c", tso(n), {"id": str(n) if n < 89 else "none"}) for n in range(90)]
-    schema = "".join(f"create table test.t{n} (id int primary key);" for n in range(3))
-    with pytest.raises(InvalidValueError, match="none"):
-        TicdcSink(f"jsonl://{tmp_path}?{URI}", schema).write(spark.createDataFrame(rows, kind))
-    assert sent(tmp_path) == []
 
 
 @pytest.mark.parametrize("text", ["true", "True"])
