@@ -72,12 +72,3 @@ def test_a_row_that_cannot_be_encoded_leaves_what_was_made_before_it() -> None:
         encoder.execute(f"insert into b values (1); insert into a values (1, '{'x' * 900}')")
     assert kinds(failed.value.messages) == [("INSERT", "b", "1")]
     assert kinds(encoder.execute("insert into b values (2)")) == [("INSERT", "b", "2")]
-
-
-def test_ddl_that_fails_changes_neither_rows_nor_tables() -> None:
-    encoder = Encoder(URI, SCHEMA)
-    encoder.execute("insert into a values (1, 1), (2, 1)")
-    with pytest.raises(StatementError):
-        encoder.execute("create unique index u on a (n)")
-    assert encoder.catalog.table("shop", "a").indexes == ()
-    assert kinds(encoder.execute("insert into a values (3, 1)")) == [("INSERT", "a", "3")]

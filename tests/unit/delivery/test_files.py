@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from pathlib import Path
@@ -36,18 +35,6 @@ def test_the_bytes_of_a_file(sink: FileSink) -> None:
         b'{"key":"","value":{"base64":"/wA="}}\n'
         b'{"key":"k","value":null}\n'
     )
-
-
-def test_batch_borders_do_not_change_a_byte(tmp_path: Path) -> None:
-    pairs = [(b"%d" % number, b"v" * number) for number in range(50)]
-    digests = set()
-    for step in (1, 7, 50):
-        sink = FileSink(str(tmp_path / str(step)))
-        sink.prepare({"t": 1})
-        for start in range(0, len(pairs), step):
-            write(sink, *pairs[start : start + step])
-        digests.add(hashlib.sha256(sink.path("t", 0).read_bytes()).hexdigest())
-    assert len(digests) == 1
 
 
 @settings(deadline=None)

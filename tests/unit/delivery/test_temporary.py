@@ -76,12 +76,6 @@ def _is_named(spill: Callable[[Path], None], folder: Path, cause: str) -> None:
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-@pytest.mark.parametrize("spill", SPILLING)
-def test_what_fits(spill: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_SPOOL_BYTES", 1000)
-    spill(tmp_path)
-
-
 def test_no_folder_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> str:
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")

@@ -19,7 +19,6 @@ from ticdc_emit.errors import (
     SchemaError,
     StateError,
     UnknownTableError,
-    UnsupportedTypeError,
 )
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
@@ -210,20 +209,6 @@ def test_what_cannot_be_a_batch(store: str) -> None:
     with pytest.raises(ConfigError, match="memory_limit"):
         run([], memory_limit=0)
     assert content(store) == {}
-
-
-@pytest.mark.parametrize(
-    ("column", "values"),
-    [("query", pa.array([5])), ("query", pa.array([b"drop table shop.orders"])), ("schema", pa.array([7]))],
-)
-def test_ddl_that_is_not_text(store: str, column: str, values: pa.Array) -> None:
-    rows = generic(
-        [{"op": "ddl", "commit_ts": tso(1), "schema": "shop", "query": "drop table shop.orders", "after": {}}]
-    )
-    rows = rows.set_column(rows.schema.get_field_index(column), column, values)
-    with pytest.raises(UnsupportedTypeError, match=r"needs text.*Cast it to string") as caught:
-        feed(store).run(ArrowBatch(rows), 0, final=True)
-    assert caught.value.column == column
 
 
 @pytest.mark.parametrize("protocol", ["canal-json", "simple", "avro", "open-protocol"])

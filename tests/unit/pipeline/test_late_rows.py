@@ -7,12 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from shuffled_chunks import FORM
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.deliver.deliver_task import TaskResult, read_results, result_batch
 from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
@@ -75,13 +73,6 @@ def test_a_late_row_of_no_version_of_its_table_is_dropped() -> None:
     running.run(changes(("c", 100, "1")), 0, final=True)
     report = running.run(changes(("c", 70, "5"), ("c", 120, "2")), 1, final=True)
     assert (report.rows, report.late_rows) == (1, 1)
-
-
-def test_a_late_row_is_refused_where_none_may_be_lost() -> None:
-    running = feed("error")
-    running.run(changes(("c", 100, "1")), 0, final=True)
-    with pytest.raises(LateRowError):
-        running.run(changes(("c", 70, "5")), 1, final=True)
 
 
 def test_what_two_tasks_say_of_one_topic_partition_adds_up() -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.changes.model import Op
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.switches import AvroSwitches
-from ticdc_emit.errors import InvalidValueError, RegistryError, SchemaError
+from ticdc_emit.errors import InvalidValueError, RegistryError
 from ticdc_emit.protocols.avro.encoder import Avro, AvroRows
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -94,11 +93,3 @@ def test_a_message_needs_its_header() -> None:
     with pytest.raises(RegistryError, match="the key schema is not registered") as caught:
         rows_of("create table test.t (id int primary key)")["t"].header("key")
     assert caught.value.context["table"] == "test.t"
-
-
-def test_schemas_are_made_when_they_are_read() -> None:
-    rows = rows_of("create table test.t (id int primary key, `a-b` int, a_b int)")["t"]
-    items = iter(rows.schemas(Op.INSERT).items())
-    assert next(items)[0] == "key"
-    with pytest.raises(SchemaError):
-        next(items)
