@@ -147,29 +147,6 @@ def test_an_interval_below_a_millisecond_is_refused() -> None:
     assert RunOptions(allowed_lateness=2.5).lateness == compose(2_500)
 
 
-@pytest.mark.parametrize(
-    ("option", "text"),
-    [
-        ("allowedLateness", "-1"),
-        ("allowedLateness", "nan"),
-        ("allowedLateness", "soon"),
-        ("watermarkInterval", "inf"),
-        ("watermarkInterval", "1s"),
-        ("watermarkInterval", "0.0001"),
-        ("late", "ignore"),
-        ("clock", "noon"),
-    ],
-)
-def test_the_data_source_names_its_own_option(option: str, text: str) -> None:
-    source = pytest.importorskip("ticdc_emit.spark.datasource")  # PySpark
-    given = {"sinkUri": "jsonl:///tmp/x?protocol=canal-json", "schema": SCHEMA, option.lower(): text}
-    with pytest.raises(ConfigError, match=option) as refused:
-        source.SourceOptions.read(given)
-    assert refused.value.option == option
-    assert refused.value.remedy
-    assert "_" not in str(refused.value)
-
-
 def test_a_rehearsal_opens_writers_and_sends_nothing(
     store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,102 +4,64 @@ from __future__ import annotations
 
 import json
 import pickle
-import threading
 from base64 import b64decode
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from tests.unit.registry.scripted_server import ScriptedServer, answer
 from ticdc_emit.protocols.avro.decoder import AvroReader
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import RegistrySchemas
 
 _SCHEMA = '{"type":"record","name":"t","namespace":"default.test","fields":[{"name":"id","type":"int"}]}'
-_ANSWERS: dict[str, tuple[int, bytes]] = {
-    "/base/schemas/ids/1": (200, json.dumps({"schema": _SCHEMA}).encode()),
-    "/base/schemas/ids/2": (500, b"{}"),
-    "/base/schemas/ids/3": (200, b"no json"),
-    "/base/schemas/ids/4": (200, b"[]"),
-    "/base/schemas/ids/5": (200, b'{"schema": 5}'),
-    "/base/schemas/ids/6": (200, b"{}"),
-}
+_ANSWER = answer(200, json.dumps({"schema": _SCHEMA}))
 
 
-class _Registry(HTTPServer):
-    """Answers as ``_ANSWERS`` says; ``requests`` are the paths and headers of what was asked."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.requests: list[tuple[str, dict[str, str]]] = []
+def _url(server: ScriptedServer, userinfo: str = "") -> str:
+    return f"http://{userinfo}{server.authority}/base/"
 
 
-class _Handler(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, _Registry)
-        self.server.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
-        status, body = _ANSWERS.get(self.path, (404, b'{"error_code":40403,"message":"Schema not found"}'))
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def registry() -> Iterator[_Registry]:
-    with _Registry() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-def _url(server: _Registry, userinfo: str = "") -> str:
-    return f"http://{userinfo}127.0.0.1:{server.server_port}/base/"
-
-
-def test_a_schema_is_asked_for_once(registry: _Registry) -> None:
-    reader = AvroReader(RegistrySchemas(_url(registry)))
-    for _ in range(2):
-        assert getattr(reader.read(b"\0\0\0\0\1\2", None), "key", None) == {"id": 1}
-    ((path, headers),) = registry.requests
-    assert path == "/base/schemas/ids/1"
+def test_a_schema_is_asked_for_once() -> None:
+    with ScriptedServer(_ANSWER) as registry:
+        reader = AvroReader(RegistrySchemas(_url(registry)))
+        for _ in range(2):
+            assert getattr(reader.read(b"\0\0\0\0\1\2", None), "key", None) == {"id": 1}
+    (request,) = registry.requests
+    assert request.line == "GET /base/schemas/ids/1 HTTP/1.1"
     document = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
-    assert headers["accept"] == document
-    assert "authorization" not in headers
+    assert request.headers["accept"] == document
+    assert "authorization" not in request.headers
 
 
-def test_basic_auth(registry: _Registry) -> None:
-    assert RegistrySchemas(_url(registry, "us%40er:p%3A%40ss%C3%A9@"))(1) == _SCHEMA
-    ((_, headers),) = registry.requests
-    assert b64decode(headers["authorization"].removeprefix("Basic ")) == "us@er:p:@ssé".encode()
+def test_basic_auth() -> None:
+    with ScriptedServer(_ANSWER) as registry:
+        assert RegistrySchemas(_url(registry, "us%40er:p%3A%40ss%C3%A9@"))(1) == _SCHEMA
+    (request,) = registry.requests
+    assert b64decode(request.headers["authorization"].removeprefix("Basic ")) == "us@er:p:@ssé".encode()
 
 
 @pytest.mark.parametrize(
-    ("number", "reason"),
+    ("status", "body", "reason"),
     [
-        (7, "has no such schema"),
-        (2, "did not answer: 500"),
-        *((number, "answered 200 without a schema") for number in (3, 4, 5, 6)),
+        (404, '{"error_code":40403,"message":"Schema not found"}', "has no such schema"),
+        (500, "{}", "did not answer: 500"),
+        *((200, body, "answered 200 without a schema") for body in ("no json", "[]", '{"schema": 5}', "{}")),
     ],
 )
-def test_no_schema(registry: _Registry, number: int, reason: str) -> None:
-    schemas = RegistrySchemas(_url(registry, "me:secret@"))
-    for _ in range(2):  # a failure is not kept
-        with pytest.raises(DecodeError, match=reason) as caught:
-            schemas(number)
-    assert caught.value.schema_id == number
+def test_no_schema(status: int, body: str, reason: str) -> None:
+    with ScriptedServer(answer(status, body)) as registry:
+        schemas = RegistrySchemas(_url(registry, "me:secret@"))
+        for _ in range(2):  # a failure is not kept
+            with pytest.raises(DecodeError, match=reason) as caught:
+                schemas(7)
+    assert caught.value.schema_id == 7
     assert "secret" not in str(caught.value)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     assert len(registry.requests) == 2
 
 
 def test_nobody_there() -> None:
-    with _Registry() as server:
+    with ScriptedServer(_ANSWER) as server:
         url = _url(server, "me:secret@")
     with pytest.raises(DecodeError, match="did not answer") as caught:
         RegistrySchemas(url, timeout_s=1)(1)
