@@ -118,35 +118,27 @@ def test_neither_order_nor_batches_nor_the_limit_change_a_byte(store: str, rule:
         assert content(store) == expected
 
 
-def test_ddl_rows_stand_in_their_place(store: str) -> None:
-    rows = [row for row in history(3) if row["table"] == "orders"]
-    add = {"schema": "shop", "op": "DDL", "commit_ts": tso(15), "query": "alter table orders add column extra int"}
-    for row in rows:
-        if row["commit_ts"] > tso(15):
-            for name in ("before", "after"):
-                row[name] = row[name] and row[name] | {"extra": "5"}
-    for limit in (1 << 20, 1):
-        batch = ArrowBatch(cut(generic([*rows, add]), 10), memory_limit=limit)
-        report = feed(store, RULES["index-value"]).run(batch, 0, final=True)
-        assert report.ddl_events == 1
-        assert batch.ddl_rows("test") == [(tso(15), "shop", add["query"])]
-        held = [json.loads(value or b"") for part in content(store).values() for _, value in part]
-        shown = [each for each in held if each["type"] in ("INSERT", "UPDATE", "DELETE")]
-        assert shown
-        assert all(("extra" in each["data"][0]) == (each["_tidb"]["commitTs"] > tso(15)) for each in shown)
-
-
-def test_ddl_can_be_given_beside_the_rows(store: str) -> None:
+def test_ddl_stands_in_its_place_among_the_rows_or_beside_them(store: str) -> None:
     rows, query = [row for row in history(3) if row["table"] == "orders"], "alter table orders add column extra int"
-    add = {"schema": "shop", "op": "ddl", "commit_ts": tso(15), "query": query}
     for row in (row for row in rows if row["commit_ts"] > tso(15)):
         for name in ("before", "after"):
             row[name] = row[name] and row[name] | {"extra": "5"}
-    feed(store, RULES["index-value"]).run(ArrowBatch(cut(generic([*rows, add]), 10)), 0, final=True)
-    expected = content(store)
-    batch = ArrowBatch(cut(generic(rows), 10), ddl=[(tso(15), query, "shop")])
-    assert feed(store, RULES["index-value"]).run(batch, 0, final=True).ddl_events == 1
-    assert content(store) == expected
+    add = {"schema": "shop", "op": "DDL", "commit_ts": tso(15), "query": query}
+    sent = []
+    for given, options in (
+        ([*rows, add], {}),
+        ([*rows, add], {"memory_limit": 1}),
+        (rows, {"ddl": [(tso(15), query, "shop")]}),
+    ):
+        batch = ArrowBatch(cut(generic(given), 10), **options)
+        assert feed(store, RULES["index-value"]).run(batch, 0, final=True).ddl_events == 1
+        assert "ddl" in options or batch.ddl_rows("test") == [(tso(15), "shop", query)]
+        sent.append(content(store))
+    assert sent[0] == sent[1] == sent[2]
+    held = [json.loads(value or b"") for part in sent[0].values() for _, value in part]
+    shown = [each for each in held if each["type"] in ("INSERT", "UPDATE", "DELETE")]
+    assert shown
+    assert all(("extra" in each["data"][0]) == (each["_tidb"]["commitTs"] > tso(15)) for each in shown)
 
 
 def typed(rows: list[Row]) -> pa.RecordBatch:

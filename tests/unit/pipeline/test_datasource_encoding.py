@@ -230,7 +230,7 @@ def test_what_goes_wrong_before_the_rows_keeps_its_type(tmp_path: Path, monkeypa
 
 def in_temporary_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Path]:
     temporary = folder / "tmp"
-    temporary.mkdir(exist_ok=True)
+    temporary.mkdir(parents=True, exist_ok=True)
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     options = {"sinkUri": f"jsonl://{folder}/out?{CANAL}", "schema": TABLES, "table": "s.t", "changefeed": BY_VALUE}
     writer = TicdcDataSource(options).writer(columns(TYPED), False)
@@ -275,27 +275,19 @@ PLANTED: dict[str, Callable[[Path], object]] = {
 def test_a_planted_folder_is_refused(
     plant: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer, folder = in_temporary_folder(tmp_path, monkeypatch)
-    plant(folder)
-    with pytest.raises(TemporaryFileError, match="not for this user only") as refused:
-        on_executors(writer, rows(TYPED, 1))
-    assert refused.value.folder == str(folder)
-    assert "stagingUri" in refused.value.remedy
-    assert not (folder.parent / "elsewhere").exists() or not list((folder.parent / "elsewhere").iterdir())
-
-
-@pytest.mark.parametrize("plant", PLANTED.values(), ids=PLANTED)
-def test_a_folder_that_is_replaced_before_the_commit_is_refused(
-    plant: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writer, folder = in_temporary_folder(tmp_path, monkeypatch)
-    staged = on_executors(writer, rows(TYPED, 1))
-    folder.rename(tmp_path / "away")
-    plant(folder)
-    with pytest.raises(TemporaryFileError, match="not for this user only"):
-        writer.commit(staged)
-    assert folder.exists() or folder.is_symlink(), "what is another's is left alone"
-    assert not list(read_files(tmp_path / "out"))
+    """Before rows are staged, and before the commit, in the place of the folder that has them."""
+    for staged_before in (False, True):
+        writer, folder = in_temporary_folder(tmp_path / str(staged_before), monkeypatch)
+        staged = on_executors(writer, rows(TYPED, 1)) if staged_before else []
+        if staged:
+            folder.rename(tmp_path / "away")
+        plant(folder)
+        with pytest.raises(TemporaryFileError, match="not for this user only") as refused:
+            writer.commit(staged) if staged else on_executors(writer, rows(TYPED, 1))
+        assert (refused.value.folder, "stagingUri" in refused.value.remedy) == (str(folder), True)
+        assert folder.exists() or folder.is_symlink(), "what is another's is left alone"
+        assert not (folder.parent / "elsewhere").exists() or not list((folder.parent / "elsewhere").iterdir())
+        assert not list(read_files(tmp_path / str(staged_before) / "out"))
 
 
 def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
