@@ -86,20 +86,6 @@ def test_the_documents_configuration(options: str) -> None:
     assert (rule.matcher, rule.topic) == (("*.*",), "tidb_{schema}_{table}")
 
 
-def test_the_registry_address_with_a_password() -> None:
-    url = "https://username:p%40ss@schema-registry-uri.com"
-    for changefeed in (load_changefeed(_URI, schema_registry=url), load_changefeed(f"{_URI}&schema-registry={url}")):
-        address = changefeed.codec.schema_registry
-        assert address is not None
-        assert "p%40ss" not in repr(changefeed)
-        assert address.reveal().startswith("https://username:")
-
-
-def test_a_registry_is_needed() -> None:
-    with pytest.raises(ConfigError, match="schema-registry"):
-        load_changefeed(_URI)
-
-
 def test_subjects_are_named_after_the_topic() -> None:
     registry = MemoryRegistry()
     uri = "kafka://127.0.0.1:9092/tidb.test.t?protocol=avro"

@@ -40,8 +40,6 @@ a BOOTSTRAP every 120 seconds or 10000 messages    looked at every 5 s; the firs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,20 +49,13 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules, Bootstraps
+from ticdc_emit.pipeline.deliver.bootstrap import BootstrapRules
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.schema.model import TableInfo
 
 _URI = "kafka://127.0.0.1:9092/topic-name?kafka-version=2.4.0"
 _TOML = '[sink]\nprotocol = "simple"\n'
 _CODEC = "[sink.kafka-config.codec-config]\n"
 _SQL = "create table simple.user (id int primary key, name varchar(255), age int, score float)"
-
-
-def _table(sql: str, table_id: int = 148, version: int = 447984074911121426) -> TableInfo:
-    (info,) = catalog_from_sql(sql).tables()
-    return replace(info, id=table_id, update_ts=version)
 
 
 _JOHN = {"id": 1, "name": "John Doe", "age": 25, "score": 90.5}
@@ -94,50 +85,6 @@ def test_encoding_formats() -> None:
     assert load_changefeed(f"{_URI}&protocol=simple&encoding-format=avro").codec.encoding_format == "avro"
     with pytest.raises(ConfigError, match="encoding"):
         load_changefeed(_URI, f'{_TOML}{_CODEC}encoding-format = "protobuf"\n')
-
-
-@pytest.mark.parametrize(
-    ("options", "enabled"),
-    [
-        ("", True),
-        ("send-bootstrap-interval-in-sec = 0\nsend-bootstrap-in-msg-count = 0\n", False),
-        ("send-bootstrap-interval-in-sec = 0\n", False),  # the document: both
-        ("send-bootstrap-in-msg-count = 0\n", False),
-    ],
-)
-def test_bootstraps_can_be_switched_off(options: str, enabled: bool) -> None:
-    assert BootstrapRules.of(load_changefeed(_URI, _TOML + options)).enabled is enabled
-
-
-def _sent_at(options: str, rows: Iterable[tuple[int, int]], until: int) -> list[tuple[int, int]]:
-    """Return the second and the number of partitions of each BOOTSTRAP; ``rows``: (second, count) of one table."""
-    schedule, info = Bootstraps(BootstrapRules.of(load_changefeed(_URI, _TOML + options))), _table(_SQL)
-    sent = []
-    for second, count in rows:
-        sent += schedule.rows(1, info, "topic-name", 3, second * 1_000, count)
-    sent += schedule.advance(until * 1_000)
-    return [(each.at_ms // 1_000, len(each.targets)) for each in sent]
-
-
-def test_bootstraps_come_before_the_first_row_and_then_by_time() -> None:
-    assert _sent_at("", [(2, 1)], 250) == [(2, 3), (125, 3), (245, 3)]
-
-
-def test_bootstraps_come_by_the_number_of_rows() -> None:
-    assert _sent_at("", [(2, 1), (3, 10_000)], 6) == [(2, 3), (5, 3)]
-    assert _sent_at("", [(2, 10_000)], 6) == [(2, 3)]  # the first row is not counted
-    assert _sent_at("send-bootstrap-in-msg-count = 5\n", [(2, 1), (3, 5)], 6) == [(2, 3), (5, 3)]
-    assert _sent_at("send-bootstrap-interval-in-sec = 10\n", [(2, 1)], 30) == [(2, 3), (15, 3), (25, 3)]
-
-
-def test_bootstraps_may_go_to_the_first_partition_only() -> None:
-    assert _sent_at("send-bootstrap-to-all-partition = false\n", [(2, 1)], 130) == [(2, 1), (125, 1)]
-
-
-def test_bootstraps_end_with_inactivity() -> None:
-    sent = _sent_at("", [(0, 1)], 4_000)
-    assert sent[-1][0] <= 1_830 < 1_800 + 120
-    assert _sent_at("", [(0, 1), (4_000, 1)], 4_001)[-1] == (4_000, 3)  # until new rows come
 
 
 # --- message consumption ----------------------------------------------------------------------------------------------
