@@ -1,4 +1,4 @@
-"""A cluster of three under the writer: the leader dies, too few replicas are in sync, too few are asked for."""
+"""A cluster of three under the writer: leaders die and are elected, too few replicas are in sync, or are asked for."""
 
 from __future__ import annotations
 
@@ -40,9 +40,14 @@ def numbered(topic: str, start: int, stop: int) -> pa.RecordBatch:
     return message_batch(*((topic, n % 3, None, b"%d" % n) for n in range(start, stop)))
 
 
-def test_a_leader_dies_while_writing(cluster: KafkaCluster, topic: str) -> None:
-    total = 60_000
+def test_a_leader_dies_while_writing_and_is_elected_again(cluster: KafkaCluster, topic: str) -> None:
+    from confluent_kafka import ElectionType, TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+    total = 100_000
     sink = sink_of(cluster)
+    places = [TopicPartition(topic, number) for number in range(3)]
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     assert sink.prepare({topic: 3}) == {topic: 3}
     first = cluster.leader(topic, 0)
     crashing = threading.Thread(target=cluster.kill, args=(first,))
@@ -54,14 +59,20 @@ def test_a_leader_dies_while_writing(cluster: KafkaCluster, topic: str) -> None:
                 report += writer.flush()
                 assert report.retries == 0
                 crashing.start()
+            if start == 60_000:
+                report += writer.flush()
+                crashing.join()
+                assert cluster.leader(topic, 0) != first
+                cluster.restart(first)
+                cluster.wait_until_in_sync([topic])
+            if start == 70_000:  # what it led at first
+                admin.elect_leaders(ElectionType.PREFERRED, places)
         report += writer.flush()
-    crashing.join()
-    assert cluster.leader(topic, 0) != first
     assert report.messages == total
     assert report.retries > 0
     assert report.to_dict()["retries"] == report.retries
-    cluster.restart(first)
-    cluster.wait_until_in_sync([topic])
+    while cluster.leader(topic, 0) != first:
+        time.sleep(0.1)
     found = read_topic(sink.connection_settings(), topic, timeout_s=30)
     for partition in range(3):
         values = [int(message.value or b"") for message in found if message.partition == partition]

@@ -139,12 +139,3 @@ def test_acks_and_compression(kraft: KraftBroker, topic: str, compression: str, 
         writer.write(numbered(topic, 2, 1000))
         assert writer.flush().messages == 998
     assert values(kraft, topic, 1) == list(range(1, 1000, 2))
-
-
-def test_a_tiny_queue_only_slows_down(kraft: KraftBroker, topic: str) -> None:
-    sink = KafkaSink((kraft.bootstrap,), queue_messages=50, linger_ms=1)
-    sink.prepare({topic: 2})
-    with sink.open() as writer:
-        writer.write(numbered(topic, 0, 20_000))
-        assert writer.flush().messages == 20_000
-    assert values(kraft, topic, 0) == list(range(0, 20_000, 2))
