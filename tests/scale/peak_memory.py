@@ -1,4 +1,4 @@
-"""How much memory a run takes: the greatest resident size of the driver, of a Spark worker and of the JVM.
+"""How much memory a run takes: the greatest resident size of the driver and of a Spark worker.
 
 Linux only (``/proc``). In: nothing. Out: bytes.
 """
@@ -23,8 +23,8 @@ class PeakMemory:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self.driver = 0
-        self.worker = self.jvm = 0
-        """The greatest of any one worker, and of the JVM."""
+        self.worker = 0
+        """The greatest of any one worker."""
 
     def __enter__(self) -> PeakMemory:
         self._thread.start()
@@ -41,7 +41,6 @@ class PeakMemory:
             self.driver = max(self.driver, _resident(os.getpid()))
             workers = (_resident(pid) for pid in family() if pid != os.getpid() and _is_worker(pid))
             self.worker = max([self.worker, *workers])
-            self.jvm = max([self.jvm, *(_resident(pid) for pid, each in family().items() if each.name == "java")])
 
 
 def _resident(pid: int) -> int:
