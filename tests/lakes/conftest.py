@@ -40,13 +40,3 @@ def tiny(spark: Any) -> Iterator[Any]:
             spark.conf.unset(name)
         else:
             spark.conf.set(name, value)
-
-
-@pytest.fixture
-def store() -> Iterator[str]:
-    """The name of a memory sink's store."""
-    from ticdc_emit.delivery.memory import clear
-
-    clear("lake")
-    yield "lake"
-    clear("lake")

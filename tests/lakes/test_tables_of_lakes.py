@@ -38,20 +38,6 @@ def test_other_partitions_are_left_out(spark: Any) -> None:
     assert "The partitioning by days(at), c is left out" in table.assumptions[-1]
 
 
-def test_delta_shows_lengths_defaults_and_partitions(spark: Any) -> None:
-    spark.sql("""
-        create table emit_types (id bigint not null comment 'the id', code char(5), name varchar(20) default 'x',
-          day date, tags map<string, decimal(5,2)>) using delta partitioned by (day) comment 'Delta orders'
-        tblproperties ('delta.feature.allowColumnDefaults' = 'supported')""")
-    table = table_of("emit_types", "shop.types", "id", spark=spark)
-    assert table.create_table() == (
-        "CREATE TABLE `shop`.`types` (\n  `id` BIGINT NOT NULL COMMENT 'the id',\n  `code` VARCHAR(5),\n"
-        "  `name` VARCHAR(20) DEFAULT 'x',\n  `day` DATE,\n  `tags` JSON,\n  PRIMARY KEY (`id`)\n) "
-        "COMMENT='Delta orders'"
-    )
-    assert any("partitioning by day is left out" in each for each in table.assumptions)
-
-
 @pytest.fixture
 def identity_table(spark: Any) -> Any:
     """A Delta table with identity columns, by Delta's own API: its SQL has none outside of Databricks."""

@@ -15,7 +15,6 @@ from documented import blocks_of
 from feed_job import URI
 from folded_versions import held_rows
 from pyspark.errors import StreamingQueryException
-from random_history import DeltaHistory
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
@@ -73,17 +72,6 @@ def started_again(program: Program, table: Path) -> tuple[str, list[str]]:
             ends += re.findall(r"\[(DELTA_\w+)\]", str(end))[:1] or [str(end)]
             if len(ends) == 3:
                 raise
-
-
-def test_the_program(tiny: Any, tmp_path: Path, program: Program) -> None:
-    table = tmp_path / "goods"
-    history = DeltaHistory(tiny, str(table), 3, fixed_columns=True)
-    for _ in range(2):
-        for _ in range(3):
-            history.commit()
-        schema, ends = started_again(program, table)
-        assert {*ends} <= {"DELTA_STREAMING_METADATA_EVOLUTION"}
-        assert consumed(tmp_path, schema) == held_rows(tiny.read.format("delta").load(str(table)), ["id"])
 
 
 CHANGES = (

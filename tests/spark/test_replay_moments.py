@@ -71,11 +71,6 @@ def test_an_open_end_is_none(spark: Any) -> None:
     assert list(df.select(stamps).first()) == [None if ms is None else compose(ms) for _, _, ms in ENDS]
 
 
-def test_an_open_end_goes_out_as_an_insert_alone(spark: Any) -> None:
-    rows = from_validity(versions(spark, SEVEN_SQL, "date'9999-12-31'"), ["id"], "valid_from", "valid_to")
-    assert sent(spark, rows) == [("INSERT", "1", compose(SEVEN_MS))]
-
-
 NO_MOMENTS: list[tuple[str, TimeUnit, str]] = [
     ("timestamp'3500-01-01 00:00:00'", "tso", "'3500-01-01 00:00:00'"),
     ("timestamp'1900-01-01 00:00:00'", "tso", "'1900-01-01 00:00:00'"),

@@ -126,20 +126,6 @@ def test_a_data_frame_by_its_time_may_be_empty(spark: Any) -> None:
     ]
 
 
-def test_the_series_goes_out_as_transactions(spark: Any) -> None:
-    series = {
-        day(0): stock(spark, (1, "a", 1.0), (2, "a", 2.0)),
-        day(1): stock(spark, (1, "a", 1.5)),
-        day(2): stock(spark, (1, "a", 1.5), (3, "b", 3.0)),
-    }
-    clear(STORE)
-    uri = f"memory://{STORE}?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
-    replay(spark, uri, {"shop.stock": from_snapshots(series, ["id", "place"])}, TABLE, slice=86400)
-    kinds = [m.value.decode().split('"type":"')[1].split('"')[0] for m in messages(STORE) if m.value]
-    assert kinds == ["INSERT", "INSERT", "TIDB_WATERMARK", "DELETE", "UPDATE", "TIDB_WATERMARK", "INSERT", *kinds[7:]]
-    assert set(kinds[7:]) == {"TIDB_WATERMARK"}
-
-
 def test_a_key_twice_in_one_snapshot(spark: Any) -> None:
     clear(STORE)
     uri = f"memory://{STORE}?protocol=canal-json&partition-num=1"

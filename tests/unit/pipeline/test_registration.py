@@ -46,8 +46,9 @@ def test_nothing_is_encoded_without_headers() -> None:
     table = encoder.plan.table("test", "t")
     image = pa.StructArray.from_arrays([pa.array([1]), pa.array(["x"])], ["id", "v"])
     batch = pa.record_batch({"op": ["c"], "commit_ts": pa.array([FIRST], pa.uint64()), "after": image})
-    with pytest.raises(RegistryError, match="not registered"):
+    with pytest.raises(RegistryError, match="not registered") as refused:
         encode_rows(batch, table, encoder.plan)
+    assert refused.value.context["table"] == "test.t"
 
 
 RENAMED = "create table test.one (id int primary key, v int); create table test.other (id int primary key)"

@@ -12,7 +12,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.switches import AvroSwitches
-from ticdc_emit.errors import InvalidValueError, RegistryError
+from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.avro.encoder import Avro, AvroRows
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -80,16 +80,3 @@ def test_encoders_are_picklable_and_keep_their_headers() -> None:
     both = rows.with_headers({"value": b"v"})
     assert pickle.loads(pickle.dumps(both)).headers == {"key": b"k", "value": b"v"}
     assert rows.headers == {"key": b"k"}
-
-
-def test_a_message_needs_its_header() -> None:
-    encoder = Encoder(URI, "create table test.t (id int primary key)", registry=MemoryRegistry())
-    changes = [{"op": "c", "commit_ts": COMMIT_TS, "after": {"id": 1}}]
-    encoder.encode(changes)
-    (planned,) = encoder.plan.tables.values()
-    rows = planned.encoders[0]
-    assert isinstance(rows, AvroRows)
-    assert set(rows.headers) == {"key", "value"}
-    with pytest.raises(RegistryError, match="the key schema is not registered") as caught:
-        rows_of("create table test.t (id int primary key)")["t"].header("key")
-    assert caught.value.context["table"] == "test.t"
