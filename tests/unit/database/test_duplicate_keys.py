@@ -28,13 +28,9 @@ G = "insert into g (id, a) values (1, 1), (2, 2); "
 UPDATE = " on duplicate key update "
 
 
-def session() -> Session:
-    return session_of(SCHEMA)
-
-
 @pytest.fixture
 def on() -> Session:
-    return session()
+    return session_of(SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,6 @@ def test_a_broker_that_does_not_answer_is_told() -> None:
         list(stream_topics({"bootstrap.servers": "127.0.0.1:1"}, ["one"], timeout_s=1.0))
 
 
-pytest.importorskip("confluent_kafka")
-
 WRITE = """
 import sys, pyarrow as pa
 from ticdc_emit import KafkaSink

@@ -124,10 +124,3 @@ def test_a_commit_ts_of_zero_is_a_bad_row(kind: pa.DataType) -> None:
     feed = Changefeed(load_changefeed(URI), MemorySink("early"), SCHEMA, options=RunOptions(bad_rows="skip"))
     report = feed.run(ArrowBatch([batch]), 0, final=True)
     assert (report.rows, report.skipped_rows) == (2, 2)
-
-
-def test_a_commit_ts_of_zero_in_python_rows() -> None:
-    rows = [{"op": "c", "commit_ts": ts, "after": {"id": ts}} for ts in (5, 0, 7)]
-    with pytest.raises(InvalidValueError, match="0 is not the TSO of a commit"):
-        Encoder(URI, SCHEMA).encode(rows)
-    assert Encoder(URI, SCHEMA, bad_rows="skip").encode(rows).num_rows == 2

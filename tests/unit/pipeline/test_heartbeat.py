@@ -204,9 +204,7 @@ def test_no_heartbeat_comes_while_a_batch_runs(store: str, clock: list[int]) -> 
 
 
 def test_the_thread_beats_from_the_first_batch_until_the_end(store: str) -> None:
-    config = load_changefeed(f"memory://x/t?{CANAL}")
-    options = RunOptions(clock="wall", allowed_lateness=3600, heartbeat=0.001)
-    changefeed = Changefeed(config, MemorySink(store), SCHEMA, options=options)
+    changefeed = feed(MemorySink(store), allowed_lateness=3600, heartbeat=0.001)
     changefeed.run(batch(10_000), 0, final=False)
     deadline = time.monotonic() + 60
     while len(told(store)) < 5 and time.monotonic() < deadline:
@@ -291,9 +289,7 @@ def test_a_batch_waits_for_the_call_at_hand() -> None:
 
 
 def test_a_pickled_changefeed_has_no_thread(store: str) -> None:
-    config = load_changefeed(f"memory://x/t?{CANAL}")
-    options = RunOptions(clock="wall", allowed_lateness=3600, heartbeat=60)
-    changefeed = Changefeed(config, MemorySink(store), SCHEMA, options=options)
+    changefeed = feed(MemorySink(store), allowed_lateness=3600, heartbeat=60)
     changefeed.run(batch(10_000), 0, final=False)
     copy = pickle.loads(pickle.dumps(changefeed))
     changefeed.close()

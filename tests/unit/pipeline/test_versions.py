@@ -195,23 +195,11 @@ def test_rows_of_several_tables_of_which_one_has_no_key_left() -> None:
         History(script, [*rows, refused], ddl).messages(config)
 
 
-TS = 450000000262144000
-
-
-def sent(parameters: str, columns: list[str], *, schema: str, ddl: str = "", **sink: Any) -> dict[str, Any]:
-    sink["column-selectors"] = [{"matcher": ["test.*"], "columns": columns}]
-    made = Encoder(f"memory://t/?protocol={parameters}", schema, changefeed={"sink": sink}, release="next")
-    if ddl:
-        made.ddl(ddl, TS)
-    row: dict[str, Any] = made.encode(
-        [{"op": "c", "commit_ts": TS + 1, "after": {"id": 1, "u": 5}}], table="test.t"
-    ).to_pylist()[0]
-    return row
-
-
 def without_columns(parameters: str) -> bytes:
-    ddl = "create table test.t (id int primary key, u int)"
-    return bytes(sent(parameters, ["none"], schema="create database other", ddl=ddl)["value"])
+    rules = {"sink": {"column-selectors": [{"matcher": ["test.*"], "columns": ["none"]}]}}
+    encoder = Encoder(f"memory://t/?protocol={parameters}", "create database other", changefeed=rules, release="next")
+    encoder.ddl("create table test.t (id int primary key, u int)", TS)
+    return bytes(encoder.encode([insert(TS + 1, id=1, u=5)], table="test.t").column("value")[0].as_py())
 
 
 @pytest.mark.parametrize(
