@@ -6,29 +6,18 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.conformance.encoded_rows import encode_rows
-from ticdc_emit.columnar.values import Rendering
+from tests.conformance.encoded_rows import encode_changes
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
 from ticdc_emit.pipeline.encode.chunks import EncodedRows
-from ticdc_emit.pipeline.plan.large_messages import LargeMessages
-from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.protocols.debezium.encoder import Debezium
 from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
-from ticdc_emit.routing.topics import Router
-from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 
 BUILD_TS = 2000
 COMMIT_TS = 262144000
 """1000 ms after the epoch."""
-
-
-def table_of(sql: str) -> TableInfo:
-    """Return the only table of a script."""
-    (info,) = catalog_from_sql(sql).tables()
-    return info
 
 
 _OF_CODEC = {
@@ -49,18 +38,8 @@ def codec_of(**options: Any) -> Debezium:
 
 def encoded_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any) -> EncodedRows:
     """Return changes encoded as one batch; ``options`` are those of :func:`codec_of`."""
-    info = table_of(table) if isinstance(table, str) else table
-    codec = codec_of(**options)
-    planned = TablePlan(info.schema, info.name, (0,), (codec.rows(info),), "topic", 0)
-    plan = Plan(
-        codec,
-        {(info.schema, info.name): planned},
-        Router("topic", {"topic": 1}),
-        Rendering(codec.settings.zone),
-        LargeMessages(),
-        BUILD_TS,
-    )
-    return encode_rows(rows_to_batch([{"commit_ts": COMMIT_TS, **change} for change in changes], info), planned, plan)
+    codec, stamped = codec_of(**options), [{"commit_ts": COMMIT_TS, **change} for change in changes]
+    return encode_changes(table, stamped, codec, codec.settings.zone, BUILD_TS)
 
 
 def row_messages(

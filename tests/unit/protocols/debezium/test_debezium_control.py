@@ -6,8 +6,9 @@ import pickle
 from dataclasses import replace
 
 import pytest
-from debezium_messages import BUILD_TS, COMMIT_TS, codec_of, described, described_columns, table_of
+from debezium_messages import BUILD_TS, COMMIT_TS, codec_of, described, described_columns
 
+from tests.conformance.encoded_rows import table_of
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.debezium.encoder import make_codec

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from debezium_messages import codec_of, encoded_rows, inserted, row_messages, table_of
+from debezium_messages import codec_of, encoded_rows, inserted, row_messages
 
+from tests.conformance.encoded_rows import table_of
 from ticdc_emit.config import RELEASES, ConfigWarning, load_changefeed
 from ticdc_emit.errors import ReleaseDefectError
 from ticdc_emit.protocols.debezium.encoder import field_schema, make_codec

@@ -7,8 +7,9 @@ import pickle
 from typing import Any
 
 import pytest
-from debezium_messages import codec_of, encoded_rows, inserted, row_messages, table_of
+from debezium_messages import codec_of, encoded_rows, inserted, row_messages
 
+from tests.conformance.encoded_rows import table_of
 from ticdc_emit import Encoder
 from ticdc_emit.config.switches import DebeziumSwitches
 from ticdc_emit.errors import InvalidValueError

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from debezium_messages import codec_of, table_of
+from debezium_messages import codec_of
 
+from tests.conformance.encoded_rows import table_of
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.protocols.debezium.encoder import field_schema
 from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings

@@ -10,31 +10,19 @@ from typing import Any
 
 import fastavro
 
-from tests.conformance.encoded_rows import encode_rows
-from ticdc_emit.columnar.values import Rendering
+from tests.conformance.encoded_rows import encode_changes
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.changefeed import Integrity
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.switches import SimpleSwitches
-from ticdc_emit.pipeline.arrange.python_rows import rows_to_batch
 from ticdc_emit.pipeline.encode.chunks import EncodedRows
-from ticdc_emit.pipeline.plan.large_messages import LargeMessages
-from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.protocols.simple.encoder import Simple
-from ticdc_emit.routing.topics import Router
-from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
 
 BUILD_TS = 1_700_000_000_123
 COMMIT_TS = 450_000_000_262_144_000
 _SCHEMAS = Path(__file__).parents[4] / "schemas"
 MESSAGE_SCHEMA = fastavro.parse_schema(json.loads((_SCHEMAS / "simple_message.avsc").read_text(encoding="utf-8")))
-
-
-def table_of(sql: str) -> TableInfo:
-    """Return the only table of a script."""
-    (info,) = catalog_from_sql(sql).tables()
-    return info
 
 
 def codec_of(
@@ -53,21 +41,9 @@ def encoded_rows(
     **options: Any,
 ) -> EncodedRows:
     """Return changes encoded as one batch; ``options`` are those of :func:`codec_of`."""
-    info = table_of(table) if isinstance(table, str) else table
-    codec = codec_of(location=zone, **options)
-    planned = TablePlan(info.schema, info.name, (0,), (codec.rows(info),), "topic", 0)
     integrity = Integrity("correctness" if options.get("enable_row_checksum") else "none")
-    plan = Plan(
-        codec,
-        {(info.schema, info.name): planned},
-        Router("topic", {"topic": 1}),
-        Rendering(zone),
-        LargeMessages(),
-        build_ts,
-        integrity,
-    )
-    batch = rows_to_batch([{"commit_ts": COMMIT_TS, **change} for change in changes], info)
-    return encode_rows(batch, planned, plan)
+    stamped = [{"commit_ts": COMMIT_TS, **change} for change in changes]
+    return encode_changes(table, stamped, codec_of(location=zone, **options), zone, build_ts, integrity)
 
 
 def row_messages(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **how: Any) -> list[bytes]:

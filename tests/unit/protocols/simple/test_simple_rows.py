@@ -7,8 +7,9 @@ import pickle
 from dataclasses import replace
 
 import pytest
-from simple_messages import COMMIT_TS, avro_message, codec_of, encoded_rows, row_messages, table_of
+from simple_messages import COMMIT_TS, avro_message, codec_of, encoded_rows, row_messages
 
+from tests.conformance.encoded_rows import table_of
 from ticdc_emit.errors import InvalidValueError
 
 ENCODINGS = ("json", "avro")
