@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
@@ -244,25 +244,14 @@ class Section:
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        values = self._sequence(name)
-        if values is None:
-            return None
-        for value in values:
-            if not isinstance(value, str):
-                raise self._wrong_type(name, "array of strings", value)
-        return tuple(values)
+        return self._items(name, str, "array of strings")
 
     def integers(self, name: str, bits: int = 64) -> tuple[int, ...] | None:
         """Return an array of unsigned integers of that many bits."""
-        values = self._sequence(name)
-        if values is None:
-            return None
-        for value in values:
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise self._wrong_type(name, "array of integers", value)
-            if not 0 <= value < 1 << bits:
-                raise self._too_large(name, f"{bits} unsigned bits")
-        return tuple(values)
+        values = self._items(name, int, "array of integers")
+        if not all(0 <= value < 1 << bits for value in values or ()):
+            raise self._too_large(name, f"{bits} unsigned bits")
+        return values
 
     def table(self, name: str) -> Section | None:
         """Return a table, None where it is absent."""
@@ -282,10 +271,7 @@ class Section:
 
     def tables(self, name: str) -> tuple[Section, ...]:
         """Return an array of tables, empty where it is absent."""
-        values = self._sequence(name) or ()
-        for value in values:
-            if not isinstance(value, Mapping):
-                raise self._wrong_type(name, "array of tables", value)
+        values = self._items(name, Mapping, "array of tables") or ()
         return tuple(self._child(value, f"{self._place(name)}[{index}]") for index, value in enumerate(values))
 
     def unread(self) -> list[str]:
@@ -336,11 +322,14 @@ class Section:
             raise self._wrong_type(name, kind_name, value)
         return value
 
-    def _sequence(self, name: str) -> Sequence[Any] | None:
-        value = self._get(name)
-        if value is not None and not isinstance(value, (list, tuple)):
-            raise self._wrong_type(name, "array", value)
-        return value
+    def _items(self, name: str, kind: type, wanted: str) -> tuple[Any, ...] | None:
+        values = self._get(name)
+        if values is not None and not isinstance(values, (list, tuple)):
+            raise self._wrong_type(name, "array", values)
+        for value in values or ():
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise self._wrong_type(name, wanted, value)
+        return None if values is None else tuple(values)
 
     def _wrong_type(self, name: str, wanted: str, value: Any) -> ConfigError:
         place = self._place(name)
