@@ -255,7 +255,7 @@ class _Seam:
             return self._plain
         if was_null is None:
             assert is_null is not None
-            return gathered(self._before_null, is_null.view(np.uint8))
+            return gathered(self._amid_nulls, is_null.view(np.uint8))
         if is_null is None:
             return gathered(self._behind_null, was_null.view(np.uint8))
         return gathered(self._amid_nulls, was_null.view(np.uint8) * _TWO + is_null.view(np.uint8))
@@ -263,10 +263,6 @@ class _Seam:
     @cached_property
     def _plain(self) -> bytes:
         return self.close + self.between + self.opening
-
-    @cached_property
-    def _before_null(self) -> pa.Array:
-        return pa.array([self._plain, self.close + self.between], _BINARY)
 
     @cached_property
     def _behind_null(self) -> pa.Array:
