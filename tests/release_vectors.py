@@ -17,7 +17,8 @@ import shutil
 import zlib
 from pathlib import Path
 
-from conformance import find_vectors, run_conformance
+from conformance.run import run_conformance
+from conformance.vectors import find_vectors
 from vector_files import VECTORS
 
 RELEASED = VECTORS.parent / "releases"

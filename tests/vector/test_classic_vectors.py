@@ -13,7 +13,8 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
-from conformance import Report, run_conformance
+from conformance.report import Report
+from conformance.run import run_conformance
 from conformance.vectors import read_case
 from vector_files import VECTORS, load_vector, readable_names, vector_names, vector_path
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conformance import run_conformance
 from conformance.__main__ import main
+from conformance.run import run_conformance
 from conformance.vectors import VectorError, find_vectors, vector_name
 from vector_files import VECTORS, content_of, load_vector, vector_names, vector_path
 

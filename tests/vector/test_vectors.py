@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conformance import Report, find_vectors, run_conformance
+from conformance.report import Report
+from conformance.run import run_conformance
+from conformance.vectors import find_vectors
 from release_vectors import RELEASED, is_chosen
 from vector_files import VECTORS
 
