@@ -26,6 +26,7 @@ class Docstrings(griffe.Extension):
     """Rewrites the docstrings of a package once it is loaded."""
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        _resolve(pkg)  # before an object stands in the place of its module
         exported = {module.path: each for module, each in _export(pkg)}
         _redirect(pkg, exported)
         self._rewrite(pkg)
@@ -41,6 +42,15 @@ class Docstrings(griffe.Extension):
         for member in part.members.values():
             if isinstance(member, griffe.Object):
                 self._rewrite(member)
+
+
+def _resolve(package: griffe.Module) -> None:
+    for member in package.members.values():
+        if isinstance(member, griffe.Module):
+            _resolve(member)
+        elif isinstance(member, griffe.Alias):
+            with suppress(griffe.AliasResolutionError, griffe.CyclicAliasError):  # of what is installed nowhere
+                member.resolve_target()
 
 
 def _export(package: griffe.Module) -> Iterator[tuple[griffe.Module, griffe.Object]]:
