@@ -186,10 +186,8 @@ async def _pass_requests(
             raise ValueError(f"version {version} of request {key} was not offered")
         elif key == _FETCH:
             request = _fetch_soon(request)
-        elif key == _METADATA:
-            rewrites[correlation] = _metadata_with(told, version)
-        elif key == _FIND_COORDINATOR:
-            rewrites[correlation] = _coordinator_with(told, version)
+        elif key in (_METADATA, _FIND_COORDINATOR):
+            rewrites[correlation] = _with_addresses(told, key, version)
         await _write_frame(writer, request)
 
 
@@ -204,8 +202,7 @@ async def _pass_responses(
 
 
 def _fetch_soon(request: bytes) -> bytes:
-    (client,) = struct.unpack_from(">h", request, 8)  # the length of its id
-    place = 10 + max(client, 0) + 4  # and the replica's
+    place = _after_text(request, 8) + 4  # the client's id, and the replica's
     (wait,) = struct.unpack_from(">i", request, place)
     return request[:place] + struct.pack(">i", min(wait, _MOST_WAIT_MS)) + request[place + 4 :]
 
@@ -230,37 +227,30 @@ def _api_versions_in(version: int) -> _Rewrite:
     return rewrite
 
 
-def _metadata_with(told: dict[Address, Address], version: int) -> _Rewrite:
+def _with_addresses(told: dict[Address, Address], key: int, version: int) -> _Rewrite:
     def rewrite(response: bytes) -> bytes:
-        start = 8 if version >= 3 else 4  # correlation, time to wait
-        (count,) = struct.unpack_from(">i", response, start)
-        position = start + 4
-        parts = [response[:position]]
+        """Of a coordinator, one broker without a rack; of metadata, a list of them."""
+        of_all, count = key == _METADATA, 1
+        position = 8 if version >= (3 if of_all else 1) else 4  # correlation, time to wait
+        if of_all:
+            (count,) = struct.unpack_from(">i", response, position)
+            position += 4
+        else:
+            position = _after_text(response, position + 2) if version >= 1 else position + 2  # error
+        parts, start = list[bytes](), 0
         for _ in range(count):
-            parts.append(response[position : position + 4])
             broker, end = _told_address(response, position + 4, told)
-            parts.append(broker)
-            position = end
-            if version >= 1:
-                (rack,) = struct.unpack_from(">h", response, position)
-                parts.append(response[position : position + 2 + max(rack, 0)])
-                position += 2 + max(rack, 0)
-        return b"".join([*parts, response[position:]])
+            parts += [response[start : position + 4], broker]
+            start, position = end, _after_text(response, end) if of_all and version >= 1 else end
+        return b"".join([*parts, response[start:]])
 
     return rewrite
 
 
-def _coordinator_with(told: dict[Address, Address], version: int) -> _Rewrite:
-    def rewrite(response: bytes) -> bytes:
-        position = (8 if version >= 1 else 4) + 2  # correlation, time to wait, error
-        if version >= 1:
-            (message,) = struct.unpack_from(">h", response, position)
-            position += 2 + max(message, 0)
-        position += 4
-        broker, end = _told_address(response, position, told)
-        return response[:position] + broker + response[end:]
-
-    return rewrite
+def _after_text(response: bytes, position: int) -> int:
+    """Return the place after a text that may be null."""
+    (length,) = struct.unpack_from(">h", response, position)
+    return int(position + 2 + max(length, 0))
 
 
 def _told_address(response: bytes, position: int, told: dict[Address, Address]) -> tuple[bytes, int]:
