@@ -10,6 +10,7 @@ import ctypes
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -530,10 +531,10 @@ class Emulator(Running):
             if feed.sink is None:
                 yield call
                 return
-            with feed.sink.counted() as counts:
-                yield call
+            before = Counter(feed.sink.sent())
+            yield call
             if not call.partitions:
-                call.partitions = _partitions(feed.sink, counts, feed)
+                call.partitions = _partitions(feed.sink, Counter(feed.sink.sent()) - before, feed)
 
     def _send_new(self, until: int, *, watermark: bool = True) -> None:
         """Raises the error of the default changefeed, also if it has failed before; the others keep theirs."""

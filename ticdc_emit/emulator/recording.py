@@ -16,10 +16,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
-import pyarrow as pa
 
 from ticdc_emit.delivery.base import (
-    MESSAGE_SCHEMA,
     Message,
     MessageWriter,
     PartitionBatch,
@@ -226,16 +224,6 @@ class RecordingSink:
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def counted(self) -> Iterator[dict[Target, int]]:
-        """Yield what gets, at the end of the block, the number of messages that each topic-partition got in it."""
-        with self._sending:
-            before, counts = self._sent.copy(), dict[Target, int]()
-            try:
-                yield counts
-            finally:
-                counts.update(sorted((self._sent - before).items()))
-
     def _deliver(self, batches: Sequence[PartitionBatch], message_limit: int | None = None) -> None:
         with self._sending:
             self._check_room(batches)
@@ -243,8 +231,9 @@ class RecordingSink:
             if due:
                 limit = self._sink.message_limit(sorted(self._partitions)) if message_limit is None else message_limit
                 with self._sink.open(limit) as writer:
+                    assert isinstance(writer, TaskWriter)
                     for batch in due:
-                        writer.write(_message_batch(batch))
+                        writer.write_partition(batch)
                     writer.flush()
             with self._lock:
                 for batch in batches:
@@ -313,10 +302,3 @@ _NO_LIMIT = 1 << 62
 
 def _memory(batch: PartitionBatch) -> int:
     return int(batch.sizes.sum()) + _OVERHEAD * len(batch.sizes)
-
-
-def _message_batch(batch: PartitionBatch) -> pa.RecordBatch:
-    count = len(batch.keys)
-    columns = [[batch.topic] * count, [batch.partition] * count, batch.keys, batch.values, [None] * count]
-    arrays = [pa.array(values, member.type) for values, member in zip(columns, MESSAGE_SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=MESSAGE_SCHEMA)

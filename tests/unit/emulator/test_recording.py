@@ -104,28 +104,12 @@ def test_memory_keeps_the_newest_messages(store: str) -> None:
     assert small.sent() == {("t", 0): 250, ("t", 1): 250}
 
 
-def test_the_last_wanted_message_of_each_partition_is_repeated(store: str) -> None:
-    sink = _sink(store)
-    _write(sink, 0, b"mark 1", b"row", b"mark 2", b"row")
-    _write(sink, 1, b"row")
-    sink.redeliver(1, is_wanted=lambda each: (each.value or b"").startswith(b"mark"))
-    assert (_values(store, 0)[4:], _values(store, 1)) == ([b"mark 2"], [b"row"])
-
-
 def test_an_unknown_topic_or_partition_is_refused(store: str) -> None:
     sink = _sink(store)
     with pytest.raises(UnknownTopicError, match="the topic other does not exist"):
         sink.hold("other", 0)
     with pytest.raises(UnknownTopicError, match=r"no partition 2.*Use one of these topics and partitions: t 0 to 1"):
         sink.redeliver(1, "t", 2)
-
-
-def test_counted_tells_what_a_block_has_sent(store: str) -> None:
-    sink = _sink(store)
-    _write(sink, 0, b"1")
-    with sink.counted() as counts:
-        _write(sink, 1, b"2", b"3")
-    assert counts == {("t", 1): 2}
 
 
 def test_offsets_begin_where_the_topics_end_and_are_shared(store: str) -> None:
