@@ -302,9 +302,11 @@ class Source:
         """Raise :class:`~ticdc_emit.errors.ChangefeedStateError` if the changes after a TSO are not kept any more."""
         if checkpoint < self.begins:
             raise ChangefeedStateError(
-                f"changes are kept from the TSO {self.begins} on, and {checkpoint} is before it",
-                remedy="Start later",
+                f"fail to create or maintain changefeed because start-ts {checkpoint} is earlier than or equal to GC "
+                f"safepoint at {self.begins}",
+                remedy="Start later: changes are kept from there on",
                 checkpoint_ts=checkpoint,
+                code="CDC:ErrStartTsBeforeGC",
             )
 
     def last_commits(self, transactions: int) -> int:
@@ -317,8 +319,7 @@ class Source:
         return stamps[-1] - 1 if stamps else self.end
 
     def catalog_at(self, checkpoint: int) -> Catalog:
-        """Return the tables as they were at a TSO, without earlier versions."""
-        self.check_start(checkpoint)
+        """Return the tables as they were at a TSO of the log, without earlier versions."""
         catalog = copy.deepcopy(self._base)
         for commits in self._log:
             for commit_ts, schema, query in commits.ddl:

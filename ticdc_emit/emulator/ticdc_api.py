@@ -132,12 +132,10 @@ class TicdcService:
     @property
     def version(self) -> str:
         """The release that is emulated, as TiCDC names it; of a lineage, its newest."""
-        name = self.emulator.config.release.name.rpartition("-")[2]
-        if not name[:1].isdigit():
-            numbered = [each.rpartition("-")[2] for each in RELEASES if each.startswith("next-") == (name != "classic")]
-            digits = [[int(part) for part in each.split(".") if part.isdigit()] for each in numbered]
-            name = ".".join(map(str, max(digits)))
-        return f"v{name}"
+        name = self.emulator.config.release.name
+        if "-" not in name:
+            name = [each for each in RELEASES if each.startswith("next-") == (name != "classic")][-1]
+        return "v" + name.partition("-")[2]
 
     def load(self, wanted: VerifyTableConfig) -> ChangefeedConfig | None:
         """Return the configuration of a request, ``None`` for ``blackhole://``; what it may not name is refused."""
@@ -319,7 +317,6 @@ def create_changefeed(service: Service, wanted: ChangefeedRequest) -> dict[str, 
         start = wanted.start_ts or now
         if start > now:
             raise TicdcRefusal("CDC:ErrAPIInvalidParam", f"invalid start-ts {start}, larger than current tso {now}")
-        _refuse_collected(emulator, wanted.start_ts)
         if 0 < wanted.target_ts <= start:
             raise TicdcRefusal(
                 "CDC:ErrTargetTsBeforeStartTs",
@@ -335,15 +332,6 @@ def create_changefeed(service: Service, wanted: ChangefeedRequest) -> dict[str, 
             raise
         info = service.info(feed)
     return {**info, "checkpoint_ts": start, "resolved_ts": start, "checkpoint_time": json_time(start)}
-
-
-def _refuse_collected(emulator: Emulator, start_ts: int) -> None:
-    if start_ts and start_ts < emulator.source.begins:
-        raise TicdcRefusal(
-            "CDC:ErrStartTsBeforeGC",
-            f"fail to create or maintain changefeed because start-ts {start_ts} is earlier than or equal to GC "
-            f"safepoint at {emulator.source.begins}",
-        )
 
 
 def _refuse_ineligible(emulator: Emulator, config: ChangefeedConfig | None, given: Mapping[str, Any]) -> None:
@@ -411,7 +399,6 @@ def resume_changefeed(service: Service, changefeed_id: str, wanted: ResumeChange
     emulator = service.emulator
     with emulator.exclusive("a resume"):
         feed = service.changefeed(changefeed_id)
-        _refuse_collected(emulator, wanted.overwrite_checkpoint_ts)
         if feed.state != "normal":
             feed.restart(wanted.overwrite_checkpoint_ts or None, skips=True)
             feed.send_new(emulator.source.clock())
