@@ -73,8 +73,8 @@ class TopicEnds:
 
 
 class RecordingSink:
-    """A sink around another one. ``ends``: shared by changefeeds that write to the same Kafka. One lock is held while
-    messages are sent, the other one only while something is looked up or recorded.
+    """A sink around another one. ``ends``: shared by changefeeds that write to the same Kafka. Any thread may look
+    something up while one sends: the emulator's calls come one after the other.
     """
 
     in_process = True
@@ -90,7 +90,6 @@ class RecordingSink:
         self._sink = sink
         self._ends = ends or TopicEnds()
         self._most_messages, self._most_bytes = most_messages, most_bytes
-        self._sending = threading.RLock()
         self._lock = threading.RLock()
         """Taken last, never while something is asked of the sink."""
         self._partitions: dict[str, int] = {}
@@ -104,11 +103,10 @@ class RecordingSink:
     # -- the contract of a sink ---------------------------------------------------------------------------------------
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
-        with self._sending:
-            counts = self._sink.prepare(topics)
-            self._ends.learn(self._sink, counts)
-            with self._lock:
-                self._partitions |= counts
+        counts = self._sink.prepare(topics)
+        self._ends.learn(self._sink, counts)
+        with self._lock:
+            self._partitions |= counts
         return counts
 
     def message_limit(self, topics: Iterable[str]) -> int:
@@ -181,18 +179,17 @@ class RecordingSink:
         is_wanted: Callable[[Message], bool] = lambda _: True,
     ) -> None:
         """Send each topic-partition's last wanted messages again, after those that wait."""
-        with self._sending:
-            again = []
-            for target in self.chosen(topic, partition):
-                newest = islice(filter(is_wanted, reversed(self._kept.get(target, ()))), last)
-                if messages := list(newest)[::-1]:
-                    keys, values = [each.key for each in messages], [each.value for each in messages]
-                    sizes = np.array(list(map(_size, keys, values)), np.int64)
-                    again.append(PartitionBatch(*target, keys, values, sizes))
-            self._deliver(again)
+        again = []
+        for target in self.chosen(topic, partition):
+            newest = islice(filter(is_wanted, reversed(self._kept.get(target, ()))), last)
+            if messages := list(newest)[::-1]:
+                keys, values = [each.key for each in messages], [each.value for each in messages]
+                sizes = np.array(list(map(_size, keys, values)), np.int64)
+                again.append(PartitionBatch(*target, keys, values, sizes))
+        self._deliver(again)
 
     def hold(self, topic: str, partition: int) -> None:
-        with self._sending, self._lock:
+        with self._lock:
             (target,) = self.chosen(topic, partition)
             self._held.setdefault(target, [])
 
@@ -204,45 +201,43 @@ class RecordingSink:
 
     def release(self, topic: str | None = None, partition: int | None = None) -> None:
         """Send what waits, in order, and hold nothing more. Raises the errors of the sink."""
-        with self._sending:
-            with self._lock:
-                waiting = [each for target in self.chosen(topic, partition) for each in self._held.pop(target, ())]
-                self._held_bytes -= sum(map(_memory, waiting))
-            self._deliver(waiting)
+        with self._lock:
+            waiting = [each for target in self.chosen(topic, partition) for each in self._held.pop(target, ())]
+            self._held_bytes -= sum(map(_memory, waiting))
+        self._deliver(waiting)
 
     def forget_held(self, *, ends_holds: bool = False) -> None:
         """Drop the messages that wait, as a TiCDC that crashes does. ``ends_holds``: hold nothing more."""
-        with self._sending, self._lock:
+        with self._lock:
             self._held = {} if ends_holds else {target: [] for target in self._held}
             self._held_bytes = 0
 
     def clear(self) -> None:
         """Forget what was sent, hold nothing back, and drop what waits. Offsets go on."""
-        with self._sending, self._lock:
+        with self._lock:
             self.forget_held(ends_holds=True)
             self._kept, self._bytes_of, self._kept_bytes, self._sent = {}, Counter(), 0, Counter()
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
     def _deliver(self, batches: Sequence[PartitionBatch], message_limit: int | None = None) -> None:
-        with self._sending:
-            self._check_room(batches)
-            due = [batch for batch in batches if (batch.topic, batch.partition) not in self._held]
-            if due:
-                limit = self._sink.message_limit(sorted(self._partitions)) if message_limit is None else message_limit
-                with self._sink.open(limit) as writer:
-                    assert isinstance(writer, TaskWriter)
-                    for batch in due:
-                        writer.write_partition(batch)
-                    writer.flush()
-            with self._lock:
-                for batch in batches:
-                    waiting = self._held.get((batch.topic, batch.partition))
-                    if waiting is None:
-                        self._record(batch)
-                    else:
-                        waiting.append(batch)
-                        self._held_bytes += _memory(batch)
+        self._check_room(batches)
+        due = [batch for batch in batches if (batch.topic, batch.partition) not in self._held]
+        if due:
+            limit = self._sink.message_limit(sorted(self._partitions)) if message_limit is None else message_limit
+            with self._sink.open(limit) as writer:
+                assert isinstance(writer, TaskWriter)
+                for batch in due:
+                    writer.write_partition(batch)
+                writer.flush()
+        with self._lock:
+            for batch in batches:
+                waiting = self._held.get((batch.topic, batch.partition))
+                if waiting is None:
+                    self._record(batch)
+                else:
+                    waiting.append(batch)
+                    self._held_bytes += _memory(batch)
 
     def _check_room(self, batches: Sequence[PartitionBatch]) -> None:
         more = sum(_memory(batch) for batch in batches if (batch.topic, batch.partition) in self._held)

@@ -108,11 +108,6 @@ class RegistryStore:
         with self._lock:
             return sorted(self._subjects)
 
-    def users(self, number: int) -> list[Version]:
-        self.schema(number)
-        with self._lock:
-            return [one for versions in self._subjects.values() for one in versions if one.id == number]
-
     def numbers(self, subject: str) -> list[int]:
         return [version.version for version in self._versions(subject)]
 
@@ -248,7 +243,7 @@ class _Request:
 
 
 def call(store: RegistryStore, method: str, target: str, body: bytes) -> Any:
-    """Return the content of the answer (status 200). Raises :class:`~.registry_store.Refusal` for any other."""
+    """Return the content of the answer (status 200). Raises :class:`Refusal` for any other."""
     parts = urlsplit(target)
     for known, pattern, action in _ROUTES:
         match = pattern.fullmatch(parts.path)
@@ -288,16 +283,11 @@ def _put_level(store: RegistryStore, request: _Request) -> dict[str, Any]:
     return {"compatibility": store.set_level(request.subject, request.content.get("compatibility"))}
 
 
-def _users(store: RegistryStore, request: _Request) -> list[dict[str, Any]]:
-    return [{"subject": one.subject, "version": one.version} for one in store.users(request.schema_id)]
-
-
 _Action = Callable[[RegistryStore, _Request], Any]
 _CALLS: tuple[tuple[str, str, _Action], ...] = (
     ("GET", "", lambda store, request: {}),
     ("GET", "/schemas/types", lambda store, request: ["AVRO"]),
     ("GET", "/schemas/ids/{}", lambda store, request: {"schema": store.schema(request.schema_id)}),
-    ("GET", "/schemas/ids/{}/versions", _users),
     ("GET", "/subjects", lambda store, request: store.subjects()),
     ("POST", "/subjects/{}", lambda store, request: asdict(store.lookup(request.names[0], request.schema))),
     ("GET", "/subjects/{}/versions", lambda store, request: store.numbers(request.names[0])),
