@@ -275,10 +275,8 @@ def main() -> None:
         tables = {each.info.name: Measured(plan, each) for each in plan.tables}
         print(f"{name}: {plan.rows:,} changes, {(plan.rows or 0) / (time.process_time() - begun):,.0f} in a CPU-second")
         lines = [*of_tables(tables, model), *of_trouble(name, tables, plan)]
-        for line in (
-            *lines,
-            *(line for table, own in model["columns"].items() for line in of_columns(tables[table], own)),
-        ):
+        lines += [line for table, own in model["columns"].items() for line in of_columns(tables[table], own)]
+        for line in lines:
             is_met = abs(line.asked - line.measured) <= line.error
             print("  {:<44} {:9.4f} {:9.4f} +-{:.4f}".format(*line), "" if is_met else " NOT MET")
         print(f"  wrong: {[*lawless(plan), *unequal(name, given.consumed)] or 'nothing'}", flush=True)
