@@ -149,20 +149,11 @@ def test_null_labels_by_release(release: str, shown: bytes) -> None:
 
 
 def test_8_1_2_has_no_keys_and_names_schemas_as_the_tables() -> None:
-    encoded = encoded_rows(
-        "create table test.`a-b` (id int primary key)",
-        [{"op": "c", "after": {"id": 1}}],
-        cluster_id="c-1",
-        **options("classic-8.1.2"),
-    ).encoded.whole()
+    table, changes = "create table test.`a-b` (id int primary key)", [{"op": "c", "after": {"id": 1}}]
+    encoded = encoded_rows(table, changes, cluster_id="c-1", **options("classic-8.1.2")).encoded.whole()
     assert encoded.keys is None
     assert json.loads(encoded.values[0].as_py())["schema"]["name"] == "c-1.test.a-b.Envelope"
-    ((key, value),) = row_messages(
-        "create table test.`a-b` (id int primary key)",
-        [{"op": "c", "after": {"id": 1}}],
-        cluster_id="c-1",
-        **options("classic-8.5.0"),
-    )
+    ((key, value),) = row_messages(table, changes, cluster_id="c-1", **options("classic-8.5.0"))
     assert json.loads(key)["schema"]["name"] == "c_1.test.a_b.Key"
     assert json.loads(value)["schema"]["name"] == "c_1.test.a_b.Envelope"
 
