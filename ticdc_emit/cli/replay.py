@@ -116,7 +116,7 @@ def run(options: Replay) -> int:
         began = time.monotonic()
         here = histories_here(found, options, versions)
         if here is not None:
-            return _send_here(here, changefeed, catalog, options, began)
+            return _end(_sent_here(here, changefeed, catalog, options, began), changefeed, options, Stop())
     with ExitStack() as stack:
         spark = spark_for(stack, "replay", short=False, settings=spark_settings, quiet=options.as_json)
         reader = Reader(spark, options)
@@ -152,6 +152,10 @@ def run(options: Replay) -> int:
             message_digests=options.as_json,
             **options.bad_row_options,
         )
+    return _end(report, changefeed, options, stop)
+
+
+def _end(report: ReplayReport, changefeed: ChangefeedConfig, options: Replay, stop: Stop) -> int:
     if report.finished and not report.first_slice:
         warn_of_nothing(report.total)
     write_sent(options, changefeed, report.total, source_of)
@@ -203,9 +207,9 @@ def _changes_here(rows: pa.Table, options: Replay, versions: Versions, table: st
     )
 
 
-def _send_here(
+def _sent_here(
     tables: dict[str, pa.Table], changefeed: ChangefeedConfig, catalog: Catalog, options: Replay, began: float
-) -> int:
+) -> ReplayReport:
     if not options.as_json:
         say(f"replaying {', '.join(tables)} to {mask_uri(options.sink_uri)}")
     interval: Any = options.watermark_interval
@@ -214,13 +218,9 @@ def _send_here(
     ready = time.monotonic()
     batch = sink.write(tables)
     seconds = time.monotonic() - ready
-    report = ReplayReport(total=RunTotal.of([batch]), seconds=seconds, prepare_seconds=ready - began)
     if not options.as_json:
         say(str(SliceReport(0, 1, None, batch, None)))
-    warn_of_nothing(report.total)
-    write_sent(options, changefeed, report.total, source_of)
-    print_report(report, options)
-    return 0
+    return ReplayReport(total=RunTotal.of([batch]), seconds=seconds, prepare_seconds=ready - began)
 
 
 def _meanings(options: Replay) -> dict[str, str]:

@@ -12,9 +12,11 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from rich.text import Text
 
@@ -71,7 +73,7 @@ def run(kafka: ServedKafka, options: Serve) -> int:
     server, as_json, control, token = kafka.server, options.as_json, options.control, _token(options)
     settings = options.settings(rate=options.rate or _DEFAULT_RATE)
     trouble = settings.model.trouble
-    feed_at = _Feed(options)
+    feed_at = partial(_feed, options)
     feed = feed_at("127.0.0.1:9092", "http://127.0.0.1:8081")  # what is wrong with it is refused before anything starts
     live, text = None, None
     if options.schema is not None:
@@ -142,30 +144,20 @@ def run(kafka: ServedKafka, options: Serve) -> int:
     return stop.exit_code()
 
 
-@dataclass(frozen=True)
-class _Feed:
-    options: Serve
-
-    def __call__(self, bootstrap: str, registry: str) -> ChangefeedConfig:
-        return self.options.load(self.uri(bootstrap), self.changefeed, schema_registry=registry)
-
-    def uri(self, bootstrap: str) -> str:
-        """Return the sink URI. A protocol of the command line wins over that of the file."""
-        parameters = ["enable-tidb-extension=true"] if self.options.enable_tidb_extension else []
-        if self.options.config is not None:
-            sink = read_document(self.options.config).table("sink")
-            if self.options.protocol is not None or not (sink and sink.text("protocol")):
-                protocol, encoding = parse_protocol_name(self.options.protocol or _PROTOCOL)
-                parameters += [f"protocol={protocol.value}", *([f"encoding-format={encoding}"] if encoding else [])]
-        return f"kafka://{bootstrap}/{_DEFAULT_TOPIC}" + (f"?{'&'.join(parameters)}" if parameters else "")
-
-    @property
-    def changefeed(self) -> Path | dict[str, Any]:
-        if self.options.config is not None:
-            return self.options.config
-        document = protocol_document(self.options.protocol or _PROTOCOL)
-        document["sink"]["dispatchers"] = [{"matcher": ["*.*"], "topic": _TOPIC_OF_TABLE}]
-        return document
+def _feed(options: Serve, bootstrap: str, registry: str) -> ChangefeedConfig:
+    """Load what is served. A protocol of the command line wins over that of the file."""
+    parameters = {"enable-tidb-extension": "true"} if options.enable_tidb_extension else {}
+    changefeed: Path | dict[str, Any]
+    if options.config is not None:
+        changefeed, sink = options.config, read_document(options.config).table("sink")
+        if options.protocol is not None or not (sink and sink.text("protocol")):
+            protocol, encoding = parse_protocol_name(options.protocol or _PROTOCOL)
+            parameters |= {"protocol": protocol.value, **({"encoding-format": encoding} if encoding else {})}
+    else:
+        changefeed = protocol_document(options.protocol or _PROTOCOL)
+        changefeed["sink"]["dispatchers"] = [{"matcher": ["*.*"], "topic": _TOPIC_OF_TABLE}]
+    uri = f"kafka://{bootstrap}/{_DEFAULT_TOPIC}?{urlencode(parameters)}"
+    return options.load(uri, changefeed, schema_registry=registry)
 
 
 def _tables(feed: ChangefeedConfig, text: str, chosen: tuple[str, ...]) -> tuple[TableInfo, ...]:

@@ -158,9 +158,7 @@ class TopicSource:
         if not follow:
             if not there:
                 raise self._nothing("no file of a topic partition was found")
-            for topic in self.choice.named:
-                if topic not in there:
-                    raise missing_topic(topic, there, path=str(self.folder))
+            self.choice.require_named(there, path=str(self.folder))
         self.partitions.update({topic: count for topic, count in there.items() if self._wants(topic)})
         messages = (message for message in files.read() if self._wants(message.topic))
         yield from messages if newest is None else _newest(messages, newest)
@@ -188,9 +186,8 @@ class TopicSource:
                 remedy="Give the sink URI of the changefeed that writes there",
                 path=self._place(),
             )
-        for topic in () if follow else self.choice.named:
-            if topic not in there:
-                raise missing_topic(topic, there, path=self._place())
+        if not follow:
+            self.choice.require_named(there, path=self._place())
         while follow:
             time.sleep(_POLL_S if self.config.sink_uri.scheme == "file" else _POLL_STORAGE_S)
             yield from self._of_tables(reader.read(), there)
@@ -288,25 +285,26 @@ class TopicChoice:
 
     def among(self, existing: Collection[str]) -> list[str]:
         """Return the topics to read; raises :class:`~ticdc_emit.errors.UnknownTopicError` if they do not exist."""
-        for topic in self.named:
-            if topic not in existing:
-                raise missing_topic(topic, existing)
+        self.require_named(existing)
         if self.named:
             return list(dict.fromkeys(self.named))
         matching = [
             topic
             for topic in sorted(existing)
-            if topic == self.default or (not topic.startswith(_INTERNAL) and self._matches(topic))
+            if topic == self.default
+            or (not topic.startswith(_INTERNAL) and any(each.matches(topic) for each in self.expressions))
         ]
         if not matching:
             raise missing_topic(self.default, existing, also=[each.text for each in self.expressions])
         return matching
 
+    def require_named(self, existing: Collection[str], **place: str) -> None:
+        for topic in self.named:
+            if topic not in existing:
+                raise missing_topic(topic, existing, **place)
+
     def __str__(self) -> str:
         return ", ".join(self.named or dict.fromkeys([self.default, *(each.text for each in self.expressions)]))
-
-    def _matches(self, topic: str) -> bool:
-        return any(expression.matches(topic) for expression in self.expressions)
 
 
 def missing_topic(topic: str, existing: Collection[str], also: Sequence[str] = (), **place: str) -> UnknownTopicError:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 from ticdc_emit.config.secrets import foreign_text, hides_arguments, mask_text
-from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.errors import ConfigError, MissingDependencyError, TicdcEmitError
 from ticdc_emit.sql.words import quoted
 
 if TYPE_CHECKING:
@@ -80,19 +80,23 @@ def read_source(
     of a table of Spark's catalog. ``format``: default: by the name, or by the files of a folder on this machine. Raises
     :class:`ConfigError` if it cannot be read, :class:`MissingDependencyError`.
     """
-    from pyspark.errors import PySparkException
-
     given = format or format_of(source)
     try:
         rows = _read(spark, source, given, dict(options or {}))
         rows.schema  # noqa: B018 - Spark Connect looks at a source no earlier
         return rows
-    except PySparkException as error:
-        raise _refused(str(error), source, given, spark.version) from None
-    except Exception as error:  # errors of the JVM have py4j's own type
-        if "java" not in str(error).lower():
+    except Exception as error:
+        if not is_of_spark(error):
             raise
         raise _refused(str(error), source, given, spark.version) from None
+
+
+def is_of_spark(error: Exception) -> bool:
+    """Return whether an error is Spark's, or of its JVM: those have py4j's own type."""
+    from pyspark.errors import PySparkException
+
+    is_own = isinstance(error, TicdcEmitError)
+    return isinstance(error, PySparkException) or ("java" in str(error).lower() and not is_own)
 
 
 def _read(spark: SparkSession, source: str, given: str | None, options: dict[str, str]) -> DataFrame:

@@ -21,7 +21,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from ticdc_emit.config.secrets import foreign_text, hides_arguments, mask_text
-from ticdc_emit.errors import ConfigError, TicdcEmitError, shown
+from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import whole_number
 from ticdc_emit.schema.frames import delta_log
 from ticdc_emit.schema.frames.spark_types import name_parts
@@ -30,7 +30,7 @@ from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.spark.functions import F
 from ticdc_emit.spark.row_changes import NO_FEED, column_named, common_type, converted, refusing_rows
 from ticdc_emit.sql.words import quoted
-from ticdc_emit.traffic.replay.sources import format_of, read_source, unknown_format
+from ticdc_emit.traffic.replay.sources import format_of, is_of_spark, read_source, unknown_format
 from ticdc_emit.tso import tso_from_micros, tso_of
 
 if TYPE_CHECKING:
@@ -100,19 +100,14 @@ def _format_in_catalog(spark: SparkSession, table: str) -> str:
 @contextmanager
 def versions_refused(table: str) -> Iterator[None]:
     """Turn the errors of Spark and the formats into :class:`ConfigError`, with their first line and a remedy."""
-    from pyspark.errors import PySparkException
-
     try:
         with refusing_rows():
             yield
-    except TicdcEmitError:
-        raise
-    except Exception as error:  # errors of the JVM have py4j's own type
-        text = str(error)
-        if not isinstance(error, PySparkException) and "java" not in text.lower():
+    except Exception as error:
+        if not is_of_spark(error):
             raise
         raise ConfigError(
-            f"the versions of the table cannot be read: {foreign_text(text.strip().splitlines()[0].strip())}",
+            f"the versions of the table cannot be read: {foreign_text(str(error).strip().splitlines()[0].strip())}",
             remedy="Check its name, and whether Spark may read its log",
             option="table",
             table=mask_text(table),
