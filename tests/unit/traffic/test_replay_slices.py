@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -64,9 +65,6 @@ def test_the_width_of_a_slice() -> None:
     for wrong in (0, 0.0001, float("nan"), float("inf"), dt.timedelta(0), "day"):
         with pytest.raises(ConfigError, match="a slice of"):
             slice_ms(wrong, None)  # type: ignore[arg-type]
-    for speed in (0, "fast"):
-        with pytest.raises(ConfigError, match="is not a speed"):
-            slice_ms(None, speed)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="would have 31,536,001 slices"):
         Slices(compose(0), compose(31_536_000_000), 1000)
 
@@ -106,7 +104,7 @@ def test_stopping_ends_the_waiting() -> None:
     assert Pace(None).lag(0) is None
 
 
-@pytest.mark.parametrize("speed", [0, -1, float("nan"), float("inf")])
-def test_a_speed_is_above_zero(speed: float) -> None:
+@pytest.mark.parametrize("speed", [0, -1, float("nan"), float("inf"), "fast"])
+def test_a_speed_is_above_zero(speed: Any) -> None:
     with pytest.raises(ConfigError, match="is not a speed"):
         Pace(speed)

@@ -75,7 +75,6 @@ def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | N
     seconds = width.total_seconds() if isinstance(width, dt.timedelta) else width
     if seconds is None:
         assert speed is not None
-        _require_speed(speed)
         seconds = max(_WALL_SECONDS * speed, 0.001)
     if not (_is_number(seconds) and 0.001 <= seconds < math.inf):
         raise ConfigError(f"a slice of {shown(seconds)} seconds", remedy="Give 0.001 seconds or more", option="slice")
@@ -86,20 +85,13 @@ def _is_number(given: object) -> bool:
     return isinstance(given, Real)
 
 
-def _require_speed(speed: float) -> None:
-    if not (_is_number(speed) and 0 < speed < math.inf):
-        raise ConfigError(
-            f"speed={shown(speed)} is not a speed",
-            remedy="Give seconds of history per second (1440: a day in a minute), or None for no waiting",
-            option="speed",
-        )
-
-
 _NAP_S = 0.2  # the longest time until a request to stop is noticed
 
 
 class Pace:
-    """A schedule that starts at the first slice. ``clock`` returns seconds and never goes back, ``sleep`` waits."""
+    """A schedule that starts at the first slice. ``clock`` returns seconds and never goes back, ``sleep`` waits. Raises
+    :class:`ConfigError` for what is no speed.
+    """
 
     def __init__(
         self,
@@ -108,8 +100,12 @@ class Pace:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if speed is not None:
-            _require_speed(speed)
+        if speed is not None and not (_is_number(speed) and 0 < speed < math.inf):
+            raise ConfigError(
+                f"speed={shown(speed)} is not a speed",
+                remedy="Give seconds of history per second (1440: a day in a minute), or None for no waiting",
+                option="speed",
+            )
         self._speed = speed
         self._clock = clock
         self._sleep = sleep
