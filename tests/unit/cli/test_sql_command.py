@@ -5,26 +5,22 @@ from __future__ import annotations
 import io
 import json
 import pickle
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from child import exit_code
 
 from ticdc_emit import History
 from ticdc_emit.cli import sql
-from ticdc_emit.cli.main import main
 from ticdc_emit.errors import StatementError
 
 SCRIPT = "create table t (id int primary key); insert into t values (1), (2); delete from t where id = 1;"
 
 
-def run(*arguments: str) -> int:
-    try:
-        main(["sql", *arguments])
-    except SystemExit as done:
-        return int(done.code or 0)
-    return 0
+run = partial(exit_code, "sql")
 
 
 @pytest.fixture
@@ -109,8 +105,7 @@ def test_an_error_of_the_schema_file_names_it(script: Path, capsys: pytest.Captu
     path = script.with_name("tables.sql")
     path.write_text("create table a (id int primary key);\ncreate table b (id VARCHR(3));")
     for arguments in (["sql", str(script)], ["generate", "--rows", "1"]):
-        with pytest.raises(SystemExit):
-            main([*arguments, "--schema", str(path)])
+        assert exit_code(*arguments, "--schema", str(path)) == 2
         error = capsys.readouterr().err
         assert "line 2, column 20" in error
         assert str(path) in error
