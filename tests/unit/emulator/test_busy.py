@@ -161,10 +161,3 @@ def test_who_comes_again_and_again_lets_a_waiting_call_begin() -> None:
     waiting.join()
     with lock.held("what is due", waits=False):
         pass
-
-
-def test_a_call_may_contain_another_one() -> None:
-    emulator = Emulator(load_changefeed("memory://nested/?protocol=canal-json"), SCHEMA, wait_s=0.01)
-    with emulator, emulator.locked("a test"):
-        assert emulator.start_traffic(5).rate == 5
-    clear("nested")

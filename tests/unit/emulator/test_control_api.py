@@ -213,16 +213,6 @@ def test_a_server_without_tables_gets_them_by_sql() -> None:
         assert "INSERT" in _types(api, api.post("/sql", {"sql": script}))
 
 
-def test_a_reset_tells_where_the_next_test_reads(api: ApiClient) -> None:
-    api.post("/sql", {"sql": "INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE clerks ADD COLUMN c INT"})
-    reset = api.post("/reset")
-    assert api.get("/tables")["tables"] == {"shop.clerks": [], "shop.orders": []}
-    sent = api.post("/sql", {"sql": "INSERT INTO clerks (name) VALUES ('Ada')"})
-    begins = {(p["topic"], p["partition"]): p["end_offset"] for p in reset["partitions"]}
-    for place in sent["partitions"]:
-        assert place["end_offset"] - place["messages"] == begins[place["topic"], place["partition"]]
-
-
 def test_another_changefeed_is_named_in_the_query(api: ApiClient) -> None:
     with running_api(any_sink=True) as api:
         body = {"changefeed_id": "two", "sink_uri": f"memory://{api.store}-two/?protocol=canal-json"}

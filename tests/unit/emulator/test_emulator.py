@@ -182,13 +182,6 @@ def test_a_held_partition_stops_the_checkpoint_until_its_release(server: Server,
     assert emulator.changefeed().checkpoint == sent.commit_ts
 
 
-def test_what_comes_last_again_is_the_watermark_with_the_same_bytes(server: Server) -> None:
-    sent = _insert(server.emulator, 1)
-    again = server.emulator.redeliver(1)
-    assert {each.value for each in server.read(again)} == {server.read(sent)[-1].value}
-    assert server.kinds(again) == ["TIDB_WATERMARK"] * 6
-
-
 def test_a_restart_sends_everything_after_the_checkpoint_again(server: Server, emulator: Emulator) -> None:
     _insert(emulator, 1)
     checkpoint = emulator.changefeed().checkpoint

@@ -479,12 +479,6 @@ LOG: Tables = {("s", "t"): {("a", "x", "0"): {"a": "x", "b": None}, ("a", "y", "
 Y = {"b": "1", "a": "y"}
 COMPARED: list[tuple[Tables, tuple[str, ...], list[Any], list[str]]] = [
     (
-        {("s", "t"): {("1",): {"id": "1", "state": "paid"}, ("2",): {"id": "2", "state": None}}},
-        ("id",),
-        [{"id": "1", "state": "new"}],
-        ["<s.t 1: state is 'new', must be 'paid'>", "<s.t 2: the row is missing>"],
-    ),
-    (
         {("s", "t"): {("", "a\n"): {"k": "", "l": "a\n"}, ("-1", None): {"k": "-1", "l": None}}},
         ("k", "l"),
         [],
