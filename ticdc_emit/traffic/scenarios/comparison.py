@@ -56,18 +56,10 @@ def _checked_rows(table: str, rows: Any) -> list[GivenRow]:
                 raise ConfigError(f"{where}: a column's name is not text", remedy=_REMEDY)
             if value is not None and not isinstance(value, str):
                 raise ConfigError(
-                    f"{where}: {column} is {_kind(value)}",
+                    f"{where}: {column} is {value!r}, which is no text",
                     remedy="Give each value as canonical text (docs/types.md), None (null) for NULL",
                 )
     return listed
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return f"{value}, a truth value"
-    if isinstance(value, int):
-        return f"{value}, a number; its canonical text is '{value}'"
-    return f"{value}, a number" if isinstance(value, float) else "no text"
 
 
 @dataclass(frozen=True, repr=False)
