@@ -142,8 +142,8 @@ class Invariant(ABC):
 
 @dataclass
 class Stream:
-    """What is known about the topics. ``firsts``, ``lasts``: the first and last offset seen in each partition;
-    ``gaps``: the offsets before and after messages that are missing.
+    """What is known about the topics. ``partitions``: at the end, how many each has; ``firsts``, ``lasts``: the first
+    and last offset seen in each partition; ``gaps``: the offsets before and after messages that are missing.
     """
 
     partitions: dict[str, int] = field(default_factory=dict)
@@ -151,17 +151,15 @@ class Stream:
     lasts: dict[Target, int] = field(default_factory=dict)
     gaps: list[tuple[Target, int, int]] = field(default_factory=list)
 
-    def take(self, target: Target, offset: int) -> bool:
-        """Note the offset of the next message of a partition; return whether it is the first one."""
+    def take(self, target: Target, offset: int) -> None:
+        """Note the offset of the next message of a partition."""
         last = self.lasts.get(target)
         if last is None:
             self.firsts[target] = self.lasts[target] = offset
-            return True
-        if offset > last:
+        elif offset > last:
             if offset > last + 1:
                 self.gaps.append((target, last, offset))
             self.lasts[target] = offset
-        return False
 
     def targets(self, topic: str) -> Iterator[Target]:
         return ((topic, number) for number in range(self.partitions.get(topic, 0)))

@@ -116,9 +116,7 @@ class Verifier:
     def see(self, message: Message) -> None:
         """Take the next message of its partition. Raises :class:`DecodeError` if a schema registry does not answer."""
         topic, partition, offset, key, value = message
-        if self._stream.take((topic, partition), offset):
-            known = self._stream.partitions.get(topic, self._least)
-            self._stream.partitions[topic] = max(known, partition + 1)
+        self._stream.take((topic, partition), offset)
         if self._has_nameless and not key and (not value or value[:1] == DELETE_MARK):
             self.counts["nameless"] += 1
             if self._watch is not None:
@@ -153,11 +151,10 @@ class Verifier:
         """Return all findings by topic, partition and offset. ``partitions``: the partition count of each topic by
         name, or one for all; default: those with messages, which always count, and the changefeed's ``partition-num``.
         """
-        if isinstance(partitions, int):
-            partitions = dict.fromkeys(self._stream.partitions, partitions)
-        self._stream.partitions |= partitions or {}
+        least, given = (partitions, {}) if isinstance(partitions, int) else (self._least, partitions or {})
+        counts = self._stream.partitions = dict(given)
         for topic, partition in self._stream.firsts:
-            self._stream.partitions[topic] = max(self._stream.partitions[topic], partition + 1)
+            counts[topic] = max(counts.get(topic, least), partition + 1)
         for invariant in (*self._invariants, *self._of_partitions):
             self.add(invariant.end(self._stream))
         if self._expected is not None:
