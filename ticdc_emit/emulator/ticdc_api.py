@@ -27,6 +27,7 @@ from ticdc_emit.emulator.changefeed import EmulatedChangefeed, tables_of
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator
 from ticdc_emit.emulator.guard import is_loopback, name_of
 from ticdc_emit.errors import ConfigError, DeliveryError, TicdcEmitError, TicdcEmitWarning
+from ticdc_emit.pipeline.report import shown_watermark
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import logical, physical_ms
 
@@ -179,7 +180,7 @@ class TicdcService:
             "creator_version": self.version,
             "resolved_ts": max(feed.position, feed.checkpoint),
             "checkpoint_ts": feed.checkpoint,
-            "checkpoint_time": json_time(feed.checkpoint),
+            "checkpoint_time": shown_watermark(feed.checkpoint)[:-1],
             **({"target_ts": feed.target_ts} if feed.target_ts else {}),
             **({} if (error := _running_error(feed)) is None else {"error": error}),
         }
@@ -209,12 +210,6 @@ def _running_error(feed: EmulatedChangefeed) -> dict[str, Any] | None:
 
 def _host_of(url: str) -> str:
     return url.partition("://")[2].partition("/")[0].rpartition("@")[2]
-
-
-def json_time(tso: int) -> str:
-    """Return the time of a TSO as TiCDC's JSON has it, in UTC."""
-    ms = physical_ms(tso)
-    return f"{dt.datetime.fromtimestamp(ms // 1000, dt.timezone.utc):%Y-%m-%d %H:%M:%S}.{ms % 1000:03d}"
 
 
 def check_id(name: str) -> None:
@@ -331,7 +326,7 @@ def create_changefeed(service: Service, wanted: ChangefeedRequest) -> dict[str, 
             del emulator.changefeeds[name]
             raise
         info = service.info(feed)
-    return {**info, "checkpoint_ts": start, "resolved_ts": start, "checkpoint_time": json_time(start)}
+    return {**info, "checkpoint_ts": start, "resolved_ts": start, "checkpoint_time": shown_watermark(start)[:-1]}
 
 
 def _refuse_ineligible(emulator: Emulator, config: ChangefeedConfig | None, given: Mapping[str, Any]) -> None:
@@ -357,7 +352,7 @@ def list_changefeeds(service: Service, state: str = "") -> dict[str, Any]:
             "id": name,
             "state": feed.state,
             "checkpoint_tso": feed.checkpoint,
-            "checkpoint_time": json_time(feed.checkpoint),
+            "checkpoint_time": shown_watermark(feed.checkpoint)[:-1],
             "error": None if (error := _running_error(feed)) is None else {"time": None, **error},
         }
         for name, feed in sorted(service.emulator.changefeeds.items())
