@@ -205,7 +205,7 @@ def completed(words: str) -> list[str]:
         ("ticdc-emit serve --broker ", ["embedded", "kafka"]),
         ("ticdc-emit tail --op u", ["update", "unreadable"]),
         ("ticdc-emit generate --schema sh", ["shop"]),
-        ("ticdc-emit serve --schema examples/cook", ["examples/cookbook.sql"]),
+        ("ticdc-emit serve --schema examples/cookbook.", ["examples/cookbook.sql"]),
         ("ticdc-emit serve --schema exam", ["examples/"]),
     ],
 )
