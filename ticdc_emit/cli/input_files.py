@@ -417,10 +417,12 @@ def json_batch(lines: Sequence[bytes], *, nested: bool, path: str) -> pa.RecordB
             shown = line[:80].decode("utf-8", "replace").strip()
             _refuse(f"a line is not a JSON object: {fault}: {shown}", path)
     names = dict.fromkeys(name for row in rows for name in row)
-    return pa.RecordBatch.from_arrays([_column([row.get(name) for row in rows]) for name in names], list(names))
+    return pa.RecordBatch.from_arrays([_column([row.get(name) for row in rows], name) for name in names], list(names))
 
 
-def _column(values: list[Any]) -> pa.Array:
+def _column(values: list[Any], name: str) -> pa.Array:
+    if name in IMAGES and not any(values):  # of deletes, or of inserts, alone
+        return pa.nulls(len(values))
     if not any(isinstance(value, dict) for value in values):
         return pa.array(values, pa.string())
     names = dict.fromkeys(name for value in values if value is not None for name in value)

@@ -14,7 +14,7 @@ import pytest
 
 from ticdc_emit.cli import input_files, session
 from ticdc_emit.cli.app import Emit, Replay
-from ticdc_emit.cli.input_files import InputFiles, check_readable, columns_of, find_files
+from ticdc_emit.cli.input_files import InputFiles, check_readable, columns_of, find_files, json_batch, unified
 from ticdc_emit.errors import ConfigError
 
 
@@ -243,3 +243,9 @@ def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.Monk
     assert columns_of(files, "csv") is None
     with pytest.raises(ConfigError, match=r"cannot be read: denied"):
         _ = files.files
+
+
+def test_a_batch_of_deletes_alone_fits_those_of_other_changes() -> None:
+    deleted, inserted = b'{"op": "d", "before": {"id": 1}, "after": null}', b'{"op": "c", "after": {"id": 1}}'
+    schemas = [json_batch([line], nested=True, path="x").schema for line in (deleted, inserted)]
+    assert unified(schemas).field("after").type == pa.struct([("id", pa.string())])
