@@ -75,12 +75,6 @@ def test_valid_values_under_nulls(mysql: str) -> None:
         assert shown(COLUMNS[sample.mysql], array.slice(1)) == texts[1:]
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-def test_null_type(name: str) -> None:
-    assert shown(COLUMNS[name], pa.nulls(3)) == [None] * 3
-    assert shown(COLUMNS[name], pa.nulls(0)) == []
-
-
 _HUGE = (1 << 63) - 1
 _GARBAGE = [
     ("DOUBLE", pa.array([1.5, 1e300]), "1.5"),

@@ -1,4 +1,4 @@
-"""docs/types.md is true: every listed Arrow type is accepted, every other common one refused by name."""
+"""docs/types.md is true: what a line does not list is refused by name (what it lists: ``test_every_position``)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,6 @@ from ticdc_emit.schema.model import TableInfo
 def test_the_table_has_every_column_type() -> None:
     assert set(LISTED) == set(COLUMNS)
     assert all(types <= set(MAKERS) for types in LISTED.values())
-
-
-@pytest.mark.parametrize("mysql", COLUMNS)
-def test_accepted(mysql: str) -> None:
-    for name in LISTED[mysql]:
-        array = MAKERS[name](mysql)
-        assert len(accept(COLUMNS[mysql], array, Rendering("Asia/Shanghai"))) == 1, name
 
 
 @pytest.mark.parametrize("mysql", COLUMNS)
