@@ -234,20 +234,18 @@ def send_live(
     feed: Changefeed,
     *,
     stop: Callable[[], bool],
-    interval: float = INTERVAL_S,
-    watermark_every: float = WATERMARK_S,
     on_begin: Callable[[RunReport], object] | None = None,
 ) -> RunTotal:
     """Send what is due until the traffic is ended or ``stop`` returns true; then end the changefeed. Returns the sum of
-    reports. ``interval``: seconds from one batch to the next; a backlog is sent without pauses. ``watermark_every``:
-    seconds of wall time. ``on_begin``: called with the report of the first batch with rows, once it is acknowledged.
+    reports. A backlog is sent without pauses. ``on_begin``: called with the report of the first batch with rows, once
+    it is acknowledged.
     """
     number = feed.next_batch_id()
-    marked = time.monotonic() - watermark_every
+    marked = time.monotonic() - WATERMARK_S
     while not (stop() or traffic.is_ended):
         began, moment = time.monotonic(), now()
         due = traffic.take(moment)
-        is_marked = began - marked >= watermark_every
+        is_marked = began - marked >= WATERMARK_S
         if due.changes or due.ddl or is_marked:
             report = feed.run(due.batch(), number, final=False, until=due.until, watermark=is_marked)
             if on_begin is not None and report.rows:
@@ -256,6 +254,6 @@ def send_live(
             number += 1
             marked = began if is_marked else marked
         if due.until == moment and not traffic.is_ended:
-            time.sleep(max(0.0, interval - (time.monotonic() - began)))
+            time.sleep(max(0.0, INTERVAL_S - (time.monotonic() - began)))
     feed.finish()
     return feed.total
