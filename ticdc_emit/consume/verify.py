@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
 from ticdc_emit.consume.continuity import Continuity
-from ticdc_emit.consume.expected import EXPECTED, ExpectedChanges
+from ticdc_emit.consume.expected import EXPECTED, ExpectedChanges, SourceTables
 from ticdc_emit.consume.invariants import (
     Checksums,
     ClaimChecks,
@@ -28,7 +28,6 @@ from ticdc_emit.consume.invariants import (
     row_key,
 )
 from ticdc_emit.consume.readers import reader_for
-from ticdc_emit.consume.source_tables import SourceTables
 from ticdc_emit.consume.storage_folder import FILE_NUMBERS, SCHEMA_FILES
 from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.hints import counted
