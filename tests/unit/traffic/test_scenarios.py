@@ -452,8 +452,8 @@ def test_check_takes_rows_by_name_and_says_what_differs() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"shop.orders": [{"id": "1"}, {"id": 1.5}]}, "row 1 of shop.orders: id is 1.5, which is no text"),
-        ({"shop.orders": [{"id": b"1"}]}, "id is b'1', which is no text"),
+        ({"shop.orders": [{"id": "1"}, {"id": 1.5}]}, "row 1 of shop.orders: id is 1.5, not text"),
+        ({"shop.orders": [{"id": b"1"}]}, "id is b'1', not text"),
         ({"shop.orders": [{1: "1"}]}, "a column's name is not text"),
         ({"shop.orders": ["1"]}, "row 0 of shop.orders is not a mapping"),
         ({"shop.orders": [None]}, "row 0 of shop.orders is not a mapping"),

@@ -56,7 +56,7 @@ def _checked_rows(table: str, rows: Any) -> list[GivenRow]:
                 raise ConfigError(f"{where}: a column's name is not text", remedy=_REMEDY)
             if value is not None and not isinstance(value, str):
                 raise ConfigError(
-                    f"{where}: {column} is {value!r}, which is no text",
+                    f"{where}: {column} is {value!r}, not text",
                     remedy="Give each value as canonical text (docs/types.md), None (null) for NULL",
                 )
     return listed
