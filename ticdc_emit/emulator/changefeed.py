@@ -51,7 +51,6 @@ class EmulatedChangefeed:
         start_ts: int,
         target_ts: int | None = None,
         registry: SchemaRegistry | None = None,
-        options: RunOptions | None = None,
         on_report: Iterable[ReportCallback] = (),
     ) -> None:
         self.name = name
@@ -64,7 +63,6 @@ class EmulatedChangefeed:
         self.error: TicdcEmitError | None = None
         self._source = source
         self._registry = registry
-        self._options = options or RunOptions(clock="wall")
         self._on_report = tuple(on_report)
         self._held_since: dict[Target, int] = {}
         self.position = start_ts
@@ -124,7 +122,7 @@ class EmulatedChangefeed:
             self.config,
             self.sink,
             self._source.catalog_at(checkpoint),
-            options=self._options,
+            options=RunOptions(clock="wall"),
             registry=self._registry,
             on_report=self._on_report,
         )

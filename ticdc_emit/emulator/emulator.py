@@ -29,7 +29,6 @@ from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
 from ticdc_emit.emulator.source import MOST_BYTES, Source
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, ServerBusyError, TicdcEmitError, UnknownChangefeedError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.registry.base import SchemaRegistry
@@ -152,7 +151,6 @@ class Emulator(Running):
         registry: SchemaRegistry | None = None,
         traffic: Settings | None = None,
         now: Callable[[], int] | None = None,
-        options: RunOptions | None = None,
         heartbeat_s: float | None = HEARTBEAT_S,
         wait_s: float | None = WAIT_S,
         retain_bytes: int = 2 * MOST_BYTES,
@@ -161,7 +159,6 @@ class Emulator(Running):
         self._lock = CallLock(wait_s)
         self._sinks = sinks
         self._registry = registry
-        self._options = options or RunOptions(clock="wall")
         self.on_report: Callable[[str, RunReport], None] = lambda name, report: None
         """Called with a changefeed's id and the report of each batch."""
         self._ends: dict[tuple[object, ...], TopicEnds] = {}
@@ -262,7 +259,6 @@ class Emulator(Running):
                 start_ts=self.source.clock() if start_ts is None else start_ts,
                 target_ts=target_ts,
                 registry=self._registry,
-                options=self._options,
                 on_report=[lambda report: self.on_report(name, report)],
             )
             self.changefeeds[name] = made
