@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ticdc_emit.database.tables import Tables
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.schema.row_versions import Row
 
 GivenRow: TypeAlias = "Mapping[str, str | None]"
@@ -56,7 +56,7 @@ def _checked_rows(table: str, rows: Any) -> list[GivenRow]:
                 raise ConfigError(f"{where}: a column's name is not text", remedy=_REMEDY)
             if value is not None and not isinstance(value, str):
                 raise ConfigError(
-                    f"{where}: {column} is {value!r}, not text",
+                    f"{where}: {column} is {shown(value)}, not text",
                     remedy="Give each value as canonical text (docs/types.md), None (null) for NULL",
                 )
     return listed
