@@ -1,7 +1,7 @@
 """The "TiCDC Row Data Checksum Verification Based on Avro" document as tests.
 
 The document is one consumer program. Where it refuses or crashes on what TiCDC really sends, the row says what
-``ticdc_emit.consume.verify_checksum`` does instead (``tests/unit/protocols/avro/test_avro_checksum.py``):
+``ticdc_emit.verify_checksum`` does instead (``tests/unit/protocols/avro/test_avro_checksum.py``):
 
 ====================================================== ============================================== ==================
 the document                                           the bytes                                      seen in

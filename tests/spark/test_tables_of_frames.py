@@ -125,7 +125,7 @@ def test_a_replay_without_a_schema_says_what_it_assumed(spark: Any) -> None:
     assert _rows("replayed", str(warning.message).partition("columns:\n")[2]) == [{"id": "1", "name": "c"}]
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.AssumedSchemaWarning")
 def test_all_forms_know_their_keys(spark: Any) -> None:
     rows = spark.sql("select 1 as id, 'a' as name, date'2026-01-05' as dt")
     versions = spark.sql("select 1 as id, 'a' as name, timestamp'2026-01-05' as f, cast(null as timestamp) as t")
@@ -139,7 +139,7 @@ def test_all_forms_know_their_keys(spark: Any) -> None:
         assert report.total.rows == 1, name
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.AssumedSchemaWarning")
 def test_a_sink_makes_its_tables_once(spark: Any) -> None:
     changes = snapshot_inserts(spark.sql("select 1 as id, 'a' as name"), AT)
     more = snapshot_inserts(spark.sql("select 2 as id, 'b' as name"), AT + dt.timedelta(hours=1))
@@ -156,7 +156,7 @@ def test_a_sink_makes_its_tables_once(spark: Any) -> None:
     assert len(list(messages("sink"))) >= 2
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.AssumedSchemaWarning")
 def test_several_tables_and_their_keys(spark: Any) -> None:
     one = snapshot_inserts(spark.sql("select 1 as a"), AT)
     other = snapshot_inserts(spark.sql("select 1 as b, 2 as c"), AT)
@@ -166,7 +166,7 @@ def test_several_tables_and_their_keys(spark: Any) -> None:
     assert tables.keys() == {"shop.one", "shop.other"}
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.AssumedSchemaWarning")
 def test_messages_of_arrow_rows_and_of_encode(spark: Any) -> None:
     rows = pa.table({"op": ["c"], "commit_ts": [tso_from_datetime(AT)], "after": [{"id": 1, "tags": ["x"]}]})
     assert TicdcSink(_uri("arrow"), table="shop.t", keys="id").write(rows).rows == 1
@@ -175,7 +175,7 @@ def test_messages_of_arrow_rows_and_of_encode(spark: Any) -> None:
     assert json.loads(message["value"])["data"] == [{"id": "1", "tags": '["x"]'}]
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.AssumedSchemaWarning")
 def test_a_table_without_a_key_needs_force_replicate(spark: Any) -> None:
     changes = snapshot_inserts(spark.sql("select 1 as id"), AT)
     with pytest.raises(ConfigError, match="not known, because no schema was given"):
@@ -226,7 +226,7 @@ def test_a_view_has_the_name_that_it_gets(spark: Any) -> None:
     assert table_sql("emit_view", "shop.v", keys="id", spark=spark).startswith("CREATE TABLE `shop`.`v`")
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.AssumedSchemaWarning")
 def test_the_command_needs_no_schema_file(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ticdc_emit.cli.session.local_spark", lambda *_, **__: nullcontext(spark))
     _log(spark).selectExpr("*", "'a' as tx").write.parquet(f"{tmp_path}/log")
@@ -247,7 +247,7 @@ def test_the_command_needs_no_schema_file(spark: Any, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.skipif(ON_CONNECT, reason="batches run in the server's process, and so does their memory sink")
-@pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.AssumedSchemaWarning")
 def test_a_stream_makes_its_tables_of_its_first_batch(spark: Any, tmp_path: Path) -> None:
     changes = snapshot_inserts(spark.range(6).selectExpr("id", "cast(id as string) as name"), AT)
     changes.repartition(3).write.parquet(f"{tmp_path}/changes")

@@ -36,7 +36,7 @@ def test_the_first_frame_makes_the_table() -> None:
     assert Encoder(URI, schema).encode(_changes({"id": 1, "tags": ["x"]})) == first
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.AssumedSchemaWarning")
 def test_several_tables() -> None:
     encoder = Encoder(URI, keys={"shop.a": "id", "shop.b": ["x", "y"]})
     encoder.encode(_changes({"id": 1}), "shop.a")
