@@ -75,7 +75,7 @@ def test_every_name_of_the_reference_exists() -> None:
             files = [ROOT / f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py")]
             text = next(file for file in files if file.exists()).read_text(encoding="utf-8")
             is_module = (ROOT / f"{name.replace('.', '/')}.py").exists()
-            assert is_module or re.search(rf'"{member}"|^(?:class|def) {member}\b', text, re.MULTILINE), (
+            assert is_module or re.search(rf'"{member}"| as {member}$|^(?:class|def) {member}\b', text, re.MULTILINE), (
                 page.name,
                 name,
             )
