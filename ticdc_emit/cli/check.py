@@ -21,7 +21,7 @@ from rich.text import Text
 from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.report_page import write_checked
 from ticdc_emit.cli.schema_files import sample_or_file
-from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
+from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_text, mask_uri
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
@@ -170,8 +170,7 @@ def _again(options: Check, behaviour: str) -> str:
     for each in fields(options):
         value = getattr(options, each.name)
         if each.name not in _OF_A_RUN and value != each.default:
-            told = mask_uri(value) if each.name == "sink_uri" else f"{value}"
-            words += [f"--{each.name.replace('_', '-')}", *([] if value is True else [told])]
+            words += [f"--{each.name.replace('_', '-')}", *([] if value is True else [mask_text(f"{value}")])]
     return shlex.join(words)
 
 

@@ -167,7 +167,9 @@ def test_a_broken_program_is_told_its_smallest_example_and_why(
     consumer: Any, schema: Path, cli: Cli, tmp_path: Path
 ) -> None:
     given = ("--schema", schema, "--only", "fault-retry", "--only", "null-text", "--junit", tmp_path / "check.xml")
-    shown = cli("check", *given, "--command", consumer(DROP_NULLS), "--shrink", "60", code=1)
+    secret = ("--schema-registry", "http://me:hidden@127.0.0.1:1")
+    shown = cli("check", *given, "--command", consumer(DROP_NULLS), "--shrink", "60", *secret, code=1)
+    assert "hidden" not in shown.out + shown.err
     first, *_ = shown.err.splitlines()
     assert first == "null-text 1: 1 table, 7 rows, 0 statements, 12 messages fails: shop.notes 3: the row is missing"
     lines = [line.strip() for line in shown.out.splitlines()]
