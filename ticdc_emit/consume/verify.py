@@ -101,7 +101,7 @@ class Verifier:
         self._invariants = (*_invariants_of(config, self._reader, claims, self._stream), *own, self._continuity)
         keyed = config.codec.protocol in (Protocol.AVRO, Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO)
         self._of_partitions = () if keyed else (Offsets(),)
-        self._of_lines = config.sink_uri.scheme == "jsonl"  # whose numbers are no offsets
+        self._of_lines = config.sink_uri.scheme == "jsonl"  # its line numbers are not offsets
         self._has_offsets = config.storage is None and not self._of_lines
         self._least = config.kafka.partition_num or 1
         self._rows: set[int] = set()

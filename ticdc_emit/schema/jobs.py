@@ -51,7 +51,7 @@ class JobRecorder:
         self._schema = ""
         self._commit_ts = 0
         self._assigned: tuple[AssignedIds, ...] = ()
-        self._names: set[tuple[str, str, str]] = set()  # kinds and names of what is no table
+        self._names: set[tuple[str, str, str]] = set()  # kinds and names of what is not a table
         self._events: list[DdlEvent] = []
 
     @property
@@ -437,7 +437,7 @@ class DatabaseJobs(JobRecorder):
 
 
 class OtherJobs(JobRecorder):
-    """Jobs about what is no table."""
+    """Jobs about what is not a table."""
 
     def sequence(self, statement: Sequence) -> None:
         self._one("sequence", statement, statement.name.schema or self._schema, statement.name.name)

@@ -90,7 +90,7 @@ _NAP_S = 0.2  # the longest time until a request to stop is noticed
 
 class Pace:
     """A schedule that starts at the first slice. ``clock`` returns seconds and never goes back, ``sleep`` waits. Raises
-    :class:`ConfigError` for what is no speed.
+    :class:`ConfigError` for a value that is not a speed.
     """
 
     def __init__(
