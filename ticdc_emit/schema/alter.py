@@ -344,88 +344,76 @@ _OPTION_ACTIONS = {
 }
 
 
-class TableAlterer:
-    def __init__(self, database: tuple[str, str], zone: dt.tzinfo) -> None:
-        self._database = database
-        self._zone = zone
-
-    def alter(self, state: TableState, specs: tuple[nodes.AlterSpec, ...]) -> tuple[Alteration, ...]:
-        """Return the jobs that TiDB runs, in order: one for several specs, otherwise one per option, or none."""
-        steps: list[Alteration] = []
-        worked = [spec for spec in specs if not (isinstance(spec, nodes.NoSchemaChange) and not spec.action)]
-        if len(worked) > 1:
-            _check_disjoint(worked)
-        current = state
-        for spec in worked:
-            for step in self._steps(spec, current):
-                current = step.state
-                steps.append(step)
-        jobs = [step for step in steps if step.action]
-        if len(worked) > 1 and jobs:
-            return (Alteration(current, MULTI_SCHEMA_CHANGE),)
-        return tuple(jobs)
-
-    def _steps(self, spec: nodes.AlterSpec, state: TableState) -> tuple[Alteration, ...]:
+def alter(
+    state: TableState, specs: tuple[nodes.AlterSpec, ...], database: tuple[str, str], zone: dt.tzinfo
+) -> list[Alteration]:
+    """Return the jobs that TiDB runs, in order: one for several specs, otherwise one per option, or none.
+    ``database``: its charset and collation. ``zone``: of TIMESTAMP defaults.
+    """
+    jobs: list[Alteration] = []
+    worked = [spec for spec in specs if not (isinstance(spec, nodes.NoSchemaChange) and not spec.action)]
+    if len(worked) > 1:
+        _check_disjoint(worked)
+    for spec in worked:
         kind = type(spec)
         if isinstance(spec, nodes.AlterOptions):
-            return self._alter_options(spec, state)
-        if isinstance(spec, nodes.NoSchemaChange):
-            return (Alteration(state, spec.action),)
-        if kind in _IN_ZONE:
-            return (_IN_ZONE[kind](spec, state, self._zone),)
-        if kind in _STEPS:
-            return (_STEPS[kind](spec, state),)
-        raise DdlError(f"{kind.__name__} is not understood in ALTER TABLE", remedy="Leave this change out")
+            steps = _alter_options(spec, state, database)
+        elif isinstance(spec, nodes.NoSchemaChange):
+            steps = [Alteration(state, spec.action)]
+        elif kind in _IN_ZONE:
+            steps = [_IN_ZONE[kind](spec, state, zone)]
+        elif kind in _STEPS:
+            steps = [_STEPS[kind](spec, state)]
+        else:
+            raise DdlError(f"{kind.__name__} is not understood in ALTER TABLE", remedy="Leave this change out")
+        jobs += (step for step in steps if step.action)
+        state = steps[-1].state if steps else state
+    return [Alteration(state, MULTI_SCHEMA_CHANGE)] if len(worked) > 1 and jobs else jobs
 
-    def _alter_options(self, spec: nodes.AlterOptions, state: TableState) -> tuple[Alteration, ...]:
-        steps: list[Alteration] = []
-        done: set[str] = set()
-        for option in spec.options:
-            action = _OPTION_ACTIONS.get(option.name, "")
-            if action and action in done:
-                continue
-            done.add(action)
-            if action == _ALTER_CHARSET:
-                step = self._alter_charset(spec, state)
-            elif action == "alter table ttl":
-                step = Alteration(with_ttl(state, spec.options), action)
-            elif option.name == "comment":
-                step = Alteration(replace(state, info=replace(state.info, comment=str(option.value))), action)
-            elif option.name == "auto_increment":
-                step = Alteration(replace(state, auto_increment=max(int(option.value or 1), 1)), action)
-            else:
-                step = Alteration(state, action)
-            state = step.state
-            steps.append(step)
-        return tuple(steps)
 
-    def _alter_charset(self, spec: nodes.AlterOptions, state: TableState) -> Alteration:
-        charset, collate = resolve(*charset_of_options(spec.options), self._database)
-        info = state.info
-        target = (charset, collate)
-        settled = all(column.charset == BINARY_CHARSET or (column.charset, column.collate) == target for column in info)
-        if (info.charset, info.collate) == target and settled:
-            return Alteration(state)
-        changed = [column.charset for column in info if _has_charset(column)] if spec.convert else []
-        for before in (info.charset, *changed):
-            if before != charset and (before not in ("utf8", "latin1") or charset != "utf8mb4"):
-                raise DdlError(
-                    f"TiDB cannot change character set {before!r} to {charset!r}",
-                    remedy="Change only utf8 or latin1 to utf8mb4; create a new table for others",
-                    table=info.full_name,
-                )
-        if spec.convert:
-            columns = tuple(
-                replace(column, charset=charset, collate=collate) if _has_charset(column) else column
-                for column in info.columns
+def _alter_options(spec: nodes.AlterOptions, state: TableState, database: tuple[str, str]) -> list[Alteration]:
+    steps: list[Alteration] = []
+    done: set[str] = set()
+    for option in spec.options:
+        action = _OPTION_ACTIONS.get(option.name, "")
+        if action and action in done:
+            continue
+        done.add(action)
+        if action == _ALTER_CHARSET:
+            step = _alter_charset(spec, state, database)
+        elif action == "alter table ttl":
+            step = Alteration(with_ttl(state, spec.options), action)
+        elif option.name == "comment":
+            step = Alteration(replace(state, info=replace(state.info, comment=str(option.value))), action)
+        elif option.name == "auto_increment":
+            step = Alteration(replace(state, auto_increment=max(int(option.value or 1), 1)), action)
+        else:
+            step = Alteration(state, action)
+        state = step.state
+        steps.append(step)
+    return steps
+
+
+def _alter_charset(spec: nodes.AlterOptions, state: TableState, database: tuple[str, str]) -> Alteration:
+    info, target = state.info, resolve(*charset_of_options(spec.options), database)
+    charset, collate = target
+    settled = all(column.charset == BINARY_CHARSET or (column.charset, column.collate) == target for column in info)
+    if (info.charset, info.collate) == target and settled:
+        return Alteration(state)
+    changed = [column.charset for column in info if _has_charset(column)] if spec.convert else []
+    for before in (info.charset, *changed):
+        if before != charset and (before not in ("utf8", "latin1") or charset != "utf8mb4"):
+            raise DdlError(
+                f"TiDB cannot change character set {before!r} to {charset!r}",
+                remedy="Change only utf8 or latin1 to utf8mb4; create a new table for others",
+                table=info.full_name,
             )
-            state = state.with_columns(columns)
-        state = replace(state, info=replace(state.info, charset=charset, collate=collate))
-        return Alteration(state, _ALTER_CHARSET)
-
-
-def _change_partitions(spec: nodes.AddPartitions | nodes.ChangePartitions, state: TableState) -> Alteration:
-    return Alteration(*alter_partitions(state, spec))
+    columns = tuple(
+        replace(column, charset=charset, collate=collate) if spec.convert and _has_charset(column) else column
+        for column in info
+    )
+    changed_info = replace(info, columns=columns, charset=charset, collate=collate)
+    return Alteration(replace(state, info=changed_info), _ALTER_CHARSET)
 
 
 def _has_charset(column: Column) -> bool:
@@ -473,6 +461,7 @@ _STEPS: dict[type, Callable[[Any, TableState], Alteration]] = {
     nodes.RemoveTtl: lambda spec, state: Alteration(
         replace(state, ttl_column=""), "alter table no_ttl" if state.ttl_column else ""
     ),
-    nodes.AddPartitions: _change_partitions,
-    nodes.ChangePartitions: _change_partitions,
+    **dict.fromkeys(
+        (nodes.AddPartitions, nodes.ChangePartitions), lambda spec, state: Alteration(*alter_partitions(state, spec))
+    ),
 }

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ticdc_emit.errors import DdlError, SchemaError, UnprintableDdlError
-from ticdc_emit.schema.alter import TableAlterer
+from ticdc_emit.schema.alter import alter
 from ticdc_emit.schema.defaults import check_default_in_mode
 from ticdc_emit.schema.events import DdlEvent, GivenText, renamed_together
 from ticdc_emit.schema.model import Partition, TableInfo
 from ticdc_emit.schema.partitions import find_partition
-from ticdc_emit.schema.ranges import alter_spelled_out, create_spelled_out, has_interval
+from ticdc_emit.schema.ranges import alter_spelled_out, spelled_out
 from ticdc_emit.schema.store import AssignedIds, Database, IdSource, SchemaStore, TableState
 from ticdc_emit.schema.tables import build_table, check_identifier, clone_table
 from ticdc_emit.schema.views import build_view, stored_select
@@ -107,7 +107,6 @@ class JobRecorder:
         *,
         query: str | None = None,
         schema: str | None = None,
-        job: bool = True,
         keep: bool = True,
         given: GivenText | None = None,
         version: int | None = None,
@@ -118,12 +117,12 @@ class JobRecorder:
         number = len(self._events)
         assigned = self._assigned[number] if number < len(self._assigned) else AssignedIds()
         state = self._numbered(state, assigned, partitions_first=action == "alter table partition by")
-        if job and version is None:
+        if version is None:
             self._ids.next_id()
         if assigned.version is not None:
             version = assigned.version
         elif version is None:
-            version = self._ids.version(self._commit_ts) if job else self._last_version()
+            version = self._ids.version(self._commit_ts)
         update_ts = assigned.update_ts
         if update_ts is None:
             update_ts = before.update_ts if before is not None and action in _KEEPS_UPDATE_TS else version
@@ -137,11 +136,6 @@ class JobRecorder:
         text = self._query if query is None else query
         self._events.append(DdlEvent(text, action, info.schema, info.name, info, before, self._commit_ts, given=given))
         return state
-
-    def _last_version(self) -> int:
-        last = self._events[-1].table_info
-        assert last is not None
-        return last.version
 
     def _numbered(self, state: TableState, assigned: AssignedIds, *, partitions_first: bool) -> TableState:
         info = state.info
@@ -199,10 +193,12 @@ class TableJobs(JobRecorder):
             )
         _refuse_local(statement)
         if self._is_free(database, name, if_not_exists=statement.if_not_exists):
-            if has_interval(statement):
+            by = statement.partitioning
+            if by is not None and by.key.interval is not None:
                 whole = replace(statement, partitioning=None)
                 bare = build_table(whole, database.name, database.default, self.zone)
-                statement = self._runs(*create_spelled_out(statement, self._query, bare, self._quote))
+                by, query = spelled_out(by, self._query, bare, self._quote)
+                statement = self._runs(replace(statement, partitioning=by), query)
             self._finish("create table", None, build_table(statement, database.name, database.default, self.zone))
 
     def create_tables(self, statement: statements.CreateTables) -> None:
@@ -281,21 +277,20 @@ class TableJobs(JobRecorder):
         self._store.keep_dropped(self._ids.last_id, state)
 
     def rename_tables(self, statement: statements.RenameTables) -> None:
-        several = len(statement.pairs) > 1
-        for number, (old, new) in enumerate(statement.pairs):
-            self._rename(self._table(old), old, new, own_query=several, own_job=number == 0)
-        if several:
-            self._events = renamed_together(self._events)
+        if len(statement.pairs) == 1:
+            ((old, new),) = statement.pairs
+            self._rename(self._table(old), old, new)
+            return
+        version = self._ids.version(self._commit_ts)
+        for old, new in statement.pairs:
+            self._rename(self._table(old), old, new, version)
+        self._ids.next_id()  # the job's
+        self._events = renamed_together(self._events)
 
     def _rename(
-        self,
-        state: TableState,
-        written: nodes.TableName,
-        new: nodes.TableName,
-        *,
-        own_query: bool = False,
-        own_job: bool = True,
+        self, state: TableState, written: nodes.TableName, new: nodes.TableName, version: int | None = None
     ) -> None:
+        own_query = version is not None
         database, name = self._resolve(nodes.TableName(new.schema or self._schema, new.name))
         check_identifier(name, "table")
         before = state.info
@@ -320,21 +315,21 @@ class TableJobs(JobRecorder):
             renamed_as=(written.schema or old[0], written.name),
             sql_mode=self._sql_mode,
         )
-        self._finish("rename table", before, after, query=query, schema=schema, job=own_job, given=given)
+        self._finish("rename table", before, after, query=query, schema=schema, given=given, version=version)
 
     def alter_table(self, statement: statements.AlterTable) -> None:
         state = self._base_table(statement.table)
-        if has_interval(statement):
-            statement = self._runs(*alter_spelled_out(statement, self._query, state, self._quote))
+        spelled, query = alter_spelled_out(statement, self._query, state, self._quote)
+        if query != self._query:
+            statement = self._runs(spelled, query)
         specs = statement.specs
         if len(specs) == 1 and isinstance(specs[0], nodes.RenameTo):
             self._rename(state, statement.table, specs[0].table)
         elif len(specs) == 1 and isinstance(specs[0], nodes.ExchangePartition):
             self._exchange(state, specs[0])
         else:
-            alterer = TableAlterer(self._store.database(state.info.schema).default, self.zone)
-            before = state.info
-            for step in alterer.alter(state, specs):
+            before, database = state.info, self._store.database(state.info.schema)
+            for step in alter(state, specs, database.default, self.zone):
                 before = self._finish(step.action, before, step.state).info
 
     def _runs(self, statement: _S, query: str) -> _S:

@@ -15,7 +15,7 @@ from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql.nodes.alter import AddPartitions, AlterSpec, ChangePartitions, IntervalChange
 from ticdc_emit.sql.nodes.base import Node
 from ticdc_emit.sql.nodes.expressions import Constant, MaxValue, Parenthesised, Unary
-from ticdc_emit.sql.nodes.statements import AlterTable, CreateTable
+from ticdc_emit.sql.nodes.statements import AlterTable
 from ticdc_emit.sql.nodes.tables import (
     MAX_PARTITIONS,
     Interval,
@@ -123,34 +123,14 @@ _UNSUPPORTED = {"MERGE FIRST": "MERGE FIRST PARTITION", "SPLIT MAXVALUE": "SPLIT
 _SPELL_OUT = "Write the partitions out"
 
 
-def has_interval(statement: CreateTable | AlterTable) -> bool:
-    if isinstance(statement, CreateTable):
-        return statement.partitioning is not None and statement.partitioning.key.interval is not None
-    return any(_is_interval(clause) for clause in statement.clauses)
-
-
-def _is_interval(clause: AlterSpec) -> bool:
-    if isinstance(clause, ChangePartitions):
-        return clause.by is not None and clause.by.key.interval is not None
-    return isinstance(clause, IntervalChange)
-
-
-def create_spelled_out(
-    statement: CreateTable, query: str, state: TableState, quote: Callable[[str], str]
-) -> tuple[CreateTable, str]:
-    """Return the statement as TiDB runs it, and the text of its job. ``state``: the table without partitions."""
-    assert statement.partitioning is not None
-    by, text = _spell_out(statement.partitioning, query, state, quote)
-    return replace(statement, partitioning=by), text
-
-
 def alter_spelled_out(
     statement: AlterTable, query: str, state: TableState, quote: Callable[[str], str]
 ) -> tuple[AlterTable, str]:
+    """Return the statement as TiDB runs it, and the text of its job; both as given without INTERVAL."""
     clauses: list[AlterSpec] = []
     for clause in reversed(statement.clauses):  # so that inserted text does not move other clauses
         if isinstance(clause, ChangePartitions) and clause.by is not None and clause.by.key.interval is not None:
-            by, query = _spell_out(clause.by, query, state, quote)
+            by, query = spelled_out(clause.by, query, state, quote)
             clause = replace(clause, by=by)
         elif isinstance(clause, IntervalChange):
             changed = _convert_change(clause, state)
@@ -178,9 +158,10 @@ def _definitions_text(definitions: tuple[PartitionDefinition, ...], quote: Calla
 # -- CREATE TABLE and PARTITION BY -------------------------------------------------------------------------------------
 
 
-def _spell_out(
+def spelled_out(
     by: Partitioning, query: str, state: TableState, quote: Callable[[str], str]
 ) -> tuple[Partitioning, str]:
+    """Return INTERVAL partitions as definitions, and the text of the job. ``state``: the table."""
     interval = by.key.interval
     assert interval is not None
     try:
@@ -267,7 +248,6 @@ def _first_or_last(clause: IntervalChange, state: TableState) -> AddPartitions |
     has_maximum = texts[-1] == MAXVALUE
     bounds = [kind.parsed(text) for text in texts[: len(texts) - has_maximum]]
     amount, unit = _guess_interval(kind, bounds)
-    assert clause.bound is not None
     wanted = kind.read(clause.bound)
     if clause.words == "LAST":
         if has_maximum:
