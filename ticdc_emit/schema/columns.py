@@ -260,7 +260,10 @@ class _Builder:
             elif option.kind == "default" and isinstance(option.value, (Literal, DefaultExpression)):
                 default = option.value
             elif option.kind == "on update" and isinstance(option.value, DefaultExpression):
-                flags |= self._on_update(column, option.value)
+                if column.type not in MOMENT_TYPES or option.value.fsp != column.decimal:
+                    remedy = "Use ON UPDATE CURRENT_TIMESTAMP with the column's fractional digits"
+                    self._fail("invalid ON UPDATE clause", remedy)
+                flags |= ColumnFlag.ON_UPDATE_NOW
             elif option.kind == "comment":
                 texts["comment"] = str(option.value)[:MAX_COMMENT]
             elif option.kind.startswith("generated") and isinstance(option.value, Expression):
@@ -273,13 +276,6 @@ class _Builder:
         options = IndexOptions(clustered=clustered)
         offset = self._definition.offset
         return Constraint("primary" if kind == "primary" else "unique", "", (part,), options, offset=offset)
-
-    def _on_update(self, column: Column, value: DefaultExpression) -> ColumnFlag:
-        if column.type not in MOMENT_TYPES or value.fsp != column.decimal:
-            self._fail(
-                "invalid ON UPDATE clause", "Use ON UPDATE CURRENT_TIMESTAMP with the column's fractional digits"
-            )
-        return ColumnFlag.ON_UPDATE_NOW
 
     def _check_options(self, column: Column, default: Literal | DefaultExpression | None) -> None:
         options = self._options

@@ -215,8 +215,9 @@ def _number_or_time(column: Column, text: str, zone: str, commit_ts: int | None)
         return float_text(float(text), single=kind is MySQLType.FLOAT)
     if kind is MySQLType.NEWDECIMAL:
         return _decimal(text, fsp)
-    if kind is MySQLType.YEAR:
-        return str(_year(text))
+    if kind is MySQLType.YEAR:  # 0 means 2000, only '0000' means 0; MySQL reads 0 as 0
+        year = int(text)
+        return str(year if year >= 100 or (year == 0 and len(text) == 4) else full_year(year))
     if kind in TEMPORAL_TYPES and not text.lstrip("-")[:1].isdigit():
         if commit_ts is None or not (text == NOW or kind is MySQLType.DATE):
             return _UNKNOWN  # an expression: the clock of TiDB
@@ -239,9 +240,3 @@ def _zero(column: Column) -> object:
     if kind is MySQLType.STRING and column.is_binary:
         return _base64(bytes(column.flen))
     return _with_fraction(zero, column.fraction_digits) if kind in FSP_TYPES or kind is MySQLType.NEWDECIMAL else zero
-
-
-def _year(text: str) -> int:
-    """Read a YEAR default, which TiDB stores as text: 0 means 2000, only '0000' means 0. (MySQL reads 0 as 0.)"""
-    number = int(text)
-    return number if number >= 100 or (number == 0 and len(text) == 4) else full_year(number)

@@ -84,15 +84,21 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
     built = [build_column(each, charset, collate, zone, number) for number, each in enumerate(statement.columns, 1)]
     info = replace(info, columns=tuple(each.column for each in built))
     first = next((int(o.value) for o in reversed(statement.options) if o.name == "auto_increment" and o.value), 1)
-    random = next((each.name for each in statement.columns if _is_auto_random(each)), "")
-    state = TableState(info, len(built), temporary=statement.temporary, auto_increment=first, auto_random=random)
+    random = [each.name for each in statement.columns if any(o.kind == "auto_random" for o in each.options)]
+    state = TableState(info, len(built), temporary=statement.temporary, auto_increment=first)
+    state = replace(state, auto_random="".join(random[:1]))
     constraints = [*statement.constraints, *(constraint for each in built for constraint in each.constraints)]
     for definition in statement.columns:
         check_generated(definition, state)
-    _check_auto_columns(statement, state)
+    if sum(bool(column.flags & ColumnFlag.AUTO_INCREMENT) for column in info) > 1:
+        raise DdlError(
+            "there can be only one auto-increment column",
+            remedy="Keep AUTO_INCREMENT on one column",
+            table=statement.table.name,
+        )
     _check_nullable_key(statement.columns, constraints)
     state = _with_constraints(state, names_for_create(tuple(constraints)))
-    _check_auto_random(statement.columns, state)
+    _check_auto_random(random, state)
     if statement.partitioning is not None:
         state = with_partitioning(state, statement.partitioning)
     return with_ttl(state, statement.options)
@@ -141,16 +147,6 @@ def check_generated(definition: ColumnDef, state: TableState) -> None:
             )
 
 
-def _check_auto_columns(statement: CreateTable, state: TableState) -> None:
-    automatic = [column for column in state.info.columns if column.flags & ColumnFlag.AUTO_INCREMENT]
-    if len(automatic) > 1:
-        raise DdlError(
-            "there can be only one auto-increment column",
-            remedy="Keep AUTO_INCREMENT on one column",
-            table=statement.table.name,
-        )
-
-
 def _check_nullable_key(definitions: tuple[ColumnDef, ...], constraints: list[Constraint]) -> None:
     keys = {part.column.lower() for c in constraints if c.kind == "primary" for part in c.keys}
     for definition in definitions:
@@ -163,21 +159,16 @@ def _check_nullable_key(definitions: tuple[ColumnDef, ...], constraints: list[Co
             )
 
 
-def _is_auto_random(definition: ColumnDef) -> bool:
-    return any(option.kind == "auto_random" for option in definition.options)
-
-
-def _check_auto_random(definitions: tuple[ColumnDef, ...], state: TableState) -> None:
-    for definition in definitions:
-        if _is_auto_random(definition):
-            clustered = next((i.columns[0] for i in state.info.indexes if i.primary and state.info.common_handle), "")
-            is_handle = state.info.pk_is_handle and state.column(definition.name).is_primary_key
-            if not is_handle and clustered.lower() != definition.name.lower():
-                raise DdlError(
-                    "AUTO_RANDOM needs a clustered primary key",
-                    remedy="Declare PRIMARY KEY CLUSTERED with this column first",
-                    column=definition.name,
-                )
+def _check_auto_random(names: list[str], state: TableState) -> None:
+    for name in names:
+        clustered = next((i.columns[0] for i in state.info.indexes if i.primary and state.info.common_handle), "")
+        is_handle = state.info.pk_is_handle and state.column(name).is_primary_key
+        if not is_handle and clustered.lower() != name.lower():
+            raise DdlError(
+                "AUTO_RANDOM needs a clustered primary key",
+                remedy="Declare PRIMARY KEY CLUSTERED with this column first",
+                column=name,
+            )
 
 
 def with_partitioning(state: TableState, by: Partitioning) -> TableState:

@@ -35,28 +35,24 @@ def build_view(
 ) -> TableInfo:
     """Build a view's ``TableInfo`` (id 0). ``table`` looks up the tables of its SELECT, for ``*``."""
     check_identifier(statement.table.name, "view")
-    names = tuple(_output_names(statement.query, sql, table))
+    select, names = _first_select(statement.query), list[str]()
+    for field in select.fields:
+        if isinstance(field.value, WildCard):
+            names += _star_names(select, field.value.qualifier, table)
+        else:
+            names.append(field_name(field, sql))
     if statement.columns:
         if len(statement.columns) != len(names):
             raise DdlError(
                 "the view's SELECT and its column list have different column counts",
                 remedy="Give one name for each column of the SELECT",
             )
-        names = statement.columns
+        names = list(statement.columns)
     unique_names(names, "column")
     columns = tuple(
         Column(number, name, MySQLType.UNSPECIFIED, 0, 0, "", "") for number, name in enumerate(names, start=1)
     )
     return TableInfo(schema, statement.table.name, 0, columns, charset=database[0], collate=database[1], is_view=True)
-
-
-def _output_names(query: Query, sql: str, table: Callable[[TableName], TableInfo]) -> Iterator[str]:
-    select = _first_select(query)
-    for field in select.fields:
-        if isinstance(field.value, WildCard):
-            yield from _star_names(select, field.value.qualifier, table)
-        else:
-            yield field_name(field, sql)
 
 
 def _first_select(query: Query) -> Select:
