@@ -14,7 +14,6 @@ from ticdc_emit.schema.model import schema_and_name
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructField, StructType
 
 KEYS = "ticdc_emit.keys"
 """The metadata of an image's column: the names of its table's key columns."""
@@ -176,6 +175,8 @@ def schema_of_changes(changes: Mapping[Any, Any], keys: Keys = (), *, keyless: b
 
 
 def _table_of(changes: Any, name: str | None, keys: tuple[str, ...]) -> SourceTable:
+    import pyarrow as pa
+
     if name is None:
         raise ConfigError(
             "no schema was given, and the table of the rows has no name",
@@ -185,27 +186,16 @@ def _table_of(changes: Any, name: str | None, keys: tuple[str, ...]) -> SourceTa
     is_spark = _is_spark(changes)
     schema = changes.schema if is_spark and hasattr(changes, "sparkSession") else changes
     schema = schema if is_spark else _arrow_schema(schema)
-    if not {"schema", "table"} <= set(schema.names):
-        for image in ("after", "before"):
-            if image in schema.names:
-                found = _spark_image(schema[image]) if is_spark else _arrow_image(schema.field(image))
-                if found is not None:
-                    columns, known = found
-                    return table_of(columns, name, keys or known)
+    for image in () if {"schema", "table"} <= set(schema.names) else ("after", "before"):
+        if image not in schema.names:
+            continue
+        field = schema[image] if is_spark else schema.field(image)
+        if is_spark and type(field.dataType).__name__ == "StructType":
+            return table_of(field.dataType, name, keys or tuple((field.metadata or {}).get(KEYS, ())))
+        if not is_spark and pa.types.is_struct(field.type):
+            return table_of(pa.schema(list(field.type)), name, keys)
     raise ConfigError(
         f"no schema was given, and the rows of {name} do not show the columns of their table",
         remedy="Give schema=, the DDL of the tables (table_sql makes it from a frame); or images as structs",
         option="schema",
     )
-
-
-def _spark_image(field: StructField) -> tuple[StructType, tuple[str, ...]] | None:
-    if type(field.dataType).__name__ != "StructType":
-        return None
-    return field.dataType, tuple((field.metadata or {}).get(KEYS, ()))
-
-
-def _arrow_image(field: pa.Field) -> tuple[pa.Schema, tuple[str, ...]] | None:
-    import pyarrow as pa
-
-    return (pa.schema(list(field.type)), ()) if pa.types.is_struct(field.type) else None

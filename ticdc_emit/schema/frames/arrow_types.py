@@ -73,7 +73,9 @@ def arrow_type(kind: pa.DataType, *, column: str, table: str | None = None) -> T
     if pa.types.is_decimal(kind):
         return _decimal(kind, column, table)
     if pa.types.is_fixed_size_binary(kind):
-        return _bytes(kind.byte_width)
+        width = kind.byte_width
+        kinds = ((MAX_CHAR_LENGTH, f"BINARY({width})"), (MAX_VARCHAR_BYTES, f"VARBINARY({width})"))
+        return TypeChoice(next((text for most, text in kinds if width <= most), "LONGBLOB"))
     if pa.types.is_timestamp(kind):
         choice = moment_type(_FRACTION_DIGITS[kind.unit], is_instant=kind.tz is not None)
         return _with_unit(choice, kind.unit)
@@ -96,12 +98,6 @@ def _decimal(kind: pa.DataType, column: str, table: str | None) -> TypeChoice:
         cause = f"a DECIMAL of TiDB has at most {MAX_DECIMAL} digits, {MAX_SCALE} of them decimals"
         raise unsupported(str(kind), cause, "Cast it to a smaller decimal or to string first", column, table)
     return TypeChoice(f"DECIMAL({digits},{scale})")
-
-
-def _bytes(width: int) -> TypeChoice:
-    if width > MAX_VARCHAR_BYTES:
-        return TypeChoice("LONGBLOB")
-    return TypeChoice(f"BINARY({width})" if width <= MAX_CHAR_LENGTH else f"VARBINARY({width})")
 
 
 def _with_unit(choice: TypeChoice, unit: str) -> TypeChoice:

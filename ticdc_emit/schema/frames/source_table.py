@@ -255,7 +255,11 @@ class SourceTable:
         for key in filter(None, (self.keys, *self.unique)):
             if len(set(key)) < len(key):
                 self._refuse("the key has a column twice", "Name each column of the key once", key[0])
-            sizes = {name: self._key_bytes(columns[name]) for name in key}
+            for name in key:
+                if not may_be_in_key(kind := columns[name].type):
+                    remedy = "Choose other keys, or cast the column to a number or text first"
+                    self._refuse(f"column `{name}` is {kind} in TiDB, which cannot be in a key", remedy, name)
+            sizes = {name: key_bytes(columns[name].type) for name in key}
             shrinkable = {name for name, size in sizes.items() if size is not None and has_length(columns[name].type)}
             while shrinkable and _fixed(sizes) > (MAX_KEY_BYTES * 2 // 3 if None in sizes.values() else MAX_KEY_BYTES):
                 longest = max(shrinkable, key=lambda name: sizes[name] or 0)
@@ -294,15 +298,6 @@ class SourceTable:
             is_taken |= column.auto_increment
             columns.append(column)
         return replace(self, columns=tuple(columns))
-
-    def _key_bytes(self, column: SourceColumn) -> int | None:
-        if not may_be_in_key(column.type):
-            self._refuse(
-                f"column `{column.name}` is {column.type} in TiDB, which cannot be in a key",
-                "Choose other keys, or cast the column to a number or text first",
-                column.name,
-            )
-        return key_bytes(column.type)
 
     def _shortened_comments(self) -> list[str]:
         longer = [each.name for each in self.columns if len(each.comment) > MAX_COMMENT]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -219,18 +220,11 @@ def table_facts(spark: SparkSession, table: str) -> TableFacts:
             partitioning.append(title)
         elif section == "Constraints" and (found := _PRIMARY_KEY.search(value)):
             keys, keys_from = tuple(part.strip(" `") for part in found[1].split(",")), "the table's PRIMARY KEY"
-    if not keys and (identifier := _properties(spark, name).get("identifier-fields", "").strip("[]")):
-        keys, keys_from = tuple(part.strip() for part in identifier.split(",")), "Iceberg's identifier fields"
+    with suppress(PySparkException):  # a temporary view has no properties
+        properties = {} if keys else {row[0]: row[1] for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+        if identifier := properties.get("identifier-fields", "").strip("[]"):
+            keys, keys_from = tuple(part.strip() for part in identifier.split(",")), "Iceberg's identifier fields"
     return TableFacts(comment, keys, keys_from, tuple(partitioning))
-
-
-def _properties(spark: SparkSession, name: str) -> dict[str, str]:
-    from pyspark.errors import PySparkException
-
-    try:
-        return {row[0]: row[1] for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
-    except PySparkException:  # a temporary view has none
-        return {}
 
 
 _NAME_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
