@@ -184,7 +184,7 @@ def add_column(spec: nodes.AddColumn, state: TableState, zone: dt.tzinfo) -> Alt
         if what:
             raise DdlError(f"TiDB cannot add a column with {what}", remedy=remedy, column=definition.name)
     info = state.info
-    column = build_column(definition, info.charset, info.collate, zone).column
+    column, _ = build_column(definition, info.charset, info.collate, zone)
     column = replace(column, original_default=original_default(column))
     check_generated(definition, state)
     state = _move(state.append_columns(column), column.name, spec.position)
@@ -229,7 +229,7 @@ def change_column(spec: nodes.ChangeColumn, state: TableState, zone: dt.tzinfo) 
     old = state.column(spec.old_name)
     definition = spec.column
     _check_change(old, definition, state)
-    new = build_column(definition, state.info.charset, state.info.collate, zone).column
+    new, _ = build_column(definition, state.info.charset, state.info.collate, zone)
     if bool(new.flags & ColumnFlag.AUTO_INCREMENT) != bool(old.flags & ColumnFlag.AUTO_INCREMENT):
         raise DdlError(
             "TiDB cannot set or remove AUTO_INCREMENT",

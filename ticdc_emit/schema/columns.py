@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from ticdc_emit.errors import DdlError, SchemaError
@@ -166,16 +166,10 @@ MAX_NAME, MAX_COMMENT = 64, 1024
 _AUTO_INCREMENT_TYPES = INTEGER_TYPES | FLOAT_TYPES
 
 
-@dataclass(frozen=True)
-class BuiltColumn:
-    """A column and the key constraints that its own options declare."""
-
-    column: Column
-    constraints: tuple[Constraint, ...] = ()
-
-
-def build_column(definition: ColumnDef, charset: str, collate: str, zone: dt.tzinfo, number: int = 0) -> BuiltColumn:
-    """Build the column with the id ``number`` under the table's charset and collation."""
+def build_column(
+    definition: ColumnDef, charset: str, collate: str, zone: dt.tzinfo, number: int = 0
+) -> tuple[Column, tuple[Constraint, ...]]:
+    """Build the column with the id ``number`` under the table's charset and collation, and the keys it declares."""
     try:
         return _Builder(definition, charset, collate, zone).build(number)
     except SchemaError as error:
@@ -194,24 +188,20 @@ def with_default(column: Column, default: Literal | DefaultExpression | None, zo
             column=column.name,
         )
     stored = stored_default(default, column, zone)
-    _check_default(column, stored is None)
-    return replace(column, default=stored)
-
-
-def _check_default(column: Column, is_null: bool) -> None:
-    if is_null and not column.nullable:
+    if stored is None and not column.nullable:
         raise DdlError(
             f"invalid default value for {column.name!r}: NULL in a NOT NULL column",
             remedy="Give a value, or make the column NULL",
             column=column.name,
             number=INVALID,
         )
-    if column.flags & ColumnFlag.AUTO_INCREMENT and not is_null:
+    if column.flags & ColumnFlag.AUTO_INCREMENT and stored is not None:
         raise DdlError(
             f"AUTO_INCREMENT column {column.name!r} cannot have a default",
             remedy="Leave the default out",
             column=column.name,
         )
+    return replace(column, default=stored)
 
 
 class _Builder:
@@ -224,7 +214,7 @@ class _Builder:
     def _fail(self, message: str, remedy: str) -> NoReturn:
         refuse_column(self._definition.name, message, remedy)
 
-    def build(self, number: int) -> BuiltColumn:
+    def build(self, number: int) -> tuple[Column, tuple[Constraint, ...]]:
         definition = self._definition
         if not definition.name or definition.name.endswith(" ") or len(definition.name) > MAX_NAME:
             self._fail(
@@ -237,7 +227,11 @@ class _Builder:
         column = build_type(definition.name, definition.type, collate, self._inherited)
         column, default, constraints = self._with_options(replace(column, id=number))
         self._check_options(column, default)
-        return BuiltColumn(self._with_stored_default(column, default), constraints)
+        if default is not None:
+            column = with_default(column, default, self._zone)
+        elif column.type is MySQLType.YEAR and not column.nullable and not column.generated:
+            column = replace(column, default="0000")
+        return column, constraints
 
     def _with_options(
         self, column: Column
@@ -296,11 +290,3 @@ class _Builder:
             names = [each for value in values if isinstance(value, Expression) for each in named_columns(value.node)]
             if column.name.lower() in map(str.lower, names):
                 self._fail("a generated column cannot refer to itself", "Use other columns")
-
-    def _with_stored_default(self, column: Column, default: Literal | DefaultExpression | None) -> Column:
-        if default is None:
-            no_default = column.type is MySQLType.YEAR and not column.nullable and not column.generated
-            return replace(column, default="0000") if no_default else column
-        stored = stored_default(default, column, self._zone)
-        _check_default(column, stored is None)
-        return replace(column, default=stored)

@@ -121,7 +121,8 @@ def _number(literal: Literal) -> Decimal:
     return Decimal(value) if isinstance(value, float) else number_of(str(value))
 
 
-def integer_of(literal: Literal, kind: MySQLType, *, unsigned: bool) -> int:
+def integer_text(literal: Literal, kind: MySQLType, *, unsigned: bool) -> str:
+    """Return the text of an integer default; ``ValueError`` if it is out of the type's range."""
     if isinstance(literal.value, float):
         number = round(literal.value)
     else:
@@ -132,12 +133,7 @@ def integer_of(literal: Literal, kind: MySQLType, *, unsigned: bool) -> int:
     low, high = integer_range(kind, unsigned=unsigned)
     if not low <= number <= high:
         raise ValueError(f"{number} is out of range")
-    return number
-
-
-def integer_text(literal: Literal, kind: MySQLType, *, unsigned: bool) -> str:
-    """Return the text of an integer default; ``ValueError`` if it is out of the type's range."""
-    return str(integer_of(literal, kind, unsigned=unsigned))
+    return str(number)
 
 
 def fixed_float(value: float, flen: int, decimal: int) -> float:

@@ -20,10 +20,10 @@ from ticdc_emit.sql.types import BLOB_TYPES, INTEGER_TYPES, STRING_TYPES, Column
 
 PRIMARY = "PRIMARY"
 
-_MAX_INDEXES = 512
-"""The most that TiDB's ``index-limit`` can be set to."""
-_MAX_FOREIGN_KEYS = 4096
-"""TiDB has no limit. This one bounds the work; no real table comes near it."""
+_MOST = {"indexes": 512, "foreign keys": 4096}
+"""Of a table: the most that TiDB's ``index-limit`` can be set to; for foreign keys TiDB has no limit. This one bounds
+the work; no real table comes near it.
+"""
 _INDEX_KINDS = ("unique", "index", "columnar")
 _ANONYMOUS_EXPRESSION, _ANONYMOUS_VECTOR = "expression_index", "vector_index"
 
@@ -33,8 +33,8 @@ _ANONYMOUS_EXPRESSION, _ANONYMOUS_VECTOR = "expression_index", "vector_index"
 
 def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
     """Name the anonymous keys of a CREATE TABLE after their first column, with a number if that name is taken."""
-    check_count(sum(constraint.kind in _INDEX_KINDS for constraint in constraints))
-    check_foreign_keys(sum(constraint.kind == "foreign" for constraint in constraints))
+    _check_count("indexes", sum(constraint.kind in _INDEX_KINDS for constraint in constraints))
+    _check_count("foreign keys", sum(constraint.kind == "foreign" for constraint in constraints))
     known_names: set[str] = set()
     foreign: set[str] = set()
     for constraint in constraints:
@@ -62,7 +62,7 @@ def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, .
 
 
 def name_for_alter(state: TableState, constraint: Constraint) -> str:
-    check_count(len(state.info.indexes) + 1)
+    _check_count("indexes", len(state.info.indexes) + 1)
     base = constraint.keys[0].column or _anonymous(constraint)
     name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
     while state.find_index(name):
@@ -70,14 +70,9 @@ def name_for_alter(state: TableState, constraint: Constraint) -> str:
     return name
 
 
-def check_count(indexes: int) -> None:
-    if indexes > _MAX_INDEXES:
-        raise DdlError(f"a table has at most {_MAX_INDEXES} indexes", remedy="Leave some of them out")
-
-
-def check_foreign_keys(keys: int) -> None:
-    if keys > _MAX_FOREIGN_KEYS:
-        raise DdlError(f"a table has at most {_MAX_FOREIGN_KEYS} foreign keys", remedy="Leave some of them out")
+def _check_count(things: str, count: int) -> None:
+    if count > _MOST[things]:
+        raise DdlError(f"a table has at most {_MOST[things]} {things}", remedy="Leave some of them out")
 
 
 def _anonymous(constraint: Constraint) -> str:
@@ -154,7 +149,7 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
         raise DdlError(
             f"duplicate key name {name!r}", remedy="Choose another name", index=name, position=constraint.offset
         )
-    check_count(len(state.info.indexes) + 1)
+    _check_count("indexes", len(state.info.indexes) + 1)
     _check_parts(constraint)
     keys: list[KeyPart] = []
     for number, part in enumerate(constraint.keys):
@@ -264,24 +259,18 @@ def covering_index(state: TableState, columns: tuple[str, ...]) -> bool:
 def add_foreign_key(state: TableState, constraint: Constraint) -> tuple[TableState, bool]:
     number = state.max_foreign_key_id + 1
     name = constraint.name or f"fk_{number}"
-    check_foreign_keys(len(state.foreign_keys) + 1)
+    _check_count("foreign keys", len(state.foreign_keys) + 1)
     if any(key.name.lower() == name.lower() for key in state.foreign_keys):
         raise DdlError(f"duplicate foreign key {name!r}", remedy="Choose another name", position=constraint.offset)
-    columns = tuple(state.column(part.column).name for part in constraint.keys)
-    keys = (*state.foreign_keys, _foreign_key(name, columns, constraint, state.info.schema))
-    state = replace(state, foreign_keys=keys, max_foreign_key_id=number)
+    columns, to = tuple(state.column(part.column).name for part in constraint.keys), constraint.reference
+    assert to is not None
+    parent = to.table.schema or state.info.schema, to.table.name
+    key = ForeignKey(name, columns, parent, to.columns, to.on_delete, to.on_update)
+    state = replace(state, foreign_keys=(*state.foreign_keys, key), max_foreign_key_id=number)
     if covering_index(state, columns):
         return state, False
     index = replace(constraint, kind="index", name=name, keys=tuple(KeyPart(column=column) for column in columns))
     return add_secondary_index(state, index), True
-
-
-def _foreign_key(name: str, columns: tuple[str, ...], constraint: Constraint, schema: str) -> ForeignKey:
-    to = constraint.reference
-    if to is None:
-        return ForeignKey(name, columns)
-    parent = to.table.schema or schema, to.table.name
-    return ForeignKey(name, columns, parent, to.columns, to.on_delete, to.on_update)
 
 
 def without_index(state: TableState, name: str) -> TableState:

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.defaults import parse_moment
-from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql.nodes.alter import AddPartitions, AlterSpec, ChangePartitions, IntervalChange
 from ticdc_emit.sql.nodes.base import Node
@@ -95,13 +94,8 @@ def range_kind(key: PartitionKey, state: TableState) -> RangeKind | None:
     """Return the kind of a table's partitioning; ``None`` for several values, and for kinds without intervals."""
     if key.method != "range" or len(key.columns) > 1:
         return None
-    if key.columns:
-        return _of_column(state.column(key.columns[0].name))
-    return RangeKind(True)
-
-
-def _of_column(column: Column) -> RangeKind | None:
-    if column.type in INTEGER_TYPES:
+    column = state.column(key.columns[0].name) if key.columns else None
+    if column is None or column.type in INTEGER_TYPES:
         return RangeKind(True)
     if column.type is MySQLType.DATE:
         return RangeKind(False)
@@ -189,18 +183,15 @@ def _definitions(by: Partitioning, interval: Interval, state: TableState) -> tup
     if bool(interval.unit) is kind.is_integer:
         what = "an integer has no time unit" if kind.is_integer else "dates need a time unit, as in INTERVAL (1 MONTH)"
         raise DdlError(f"INTERVAL partitioning: {what}")
-    first, last = kind.read(interval.first), kind.read(interval.last)
-    bounds = _steps(kind, first, last, _amount(interval.amount), interval.unit)
+    first, last, given = kind.read(interval.first), kind.read(interval.last), interval.amount
+    amount = int(str(given.value)) if isinstance(given, Constant) and given.kind == "integer" else 0
+    if amount <= 0:
+        raise DdlError("INTERVAL partitioning needs a whole number above 0")
+    bounds = _steps(kind, first, last, amount, interval.unit)
     definitions = [_definition(kind, bound) for bound in bounds]
     if interval.max_partition:
         definitions.append(_named(_MAXVALUE, MaxValue()))
     return tuple(definitions)
-
-
-def _amount(node: Node) -> int:
-    if isinstance(node, Constant) and node.kind == "integer" and int(str(node.value)) > 0:
-        return int(str(node.value))
-    raise DdlError("INTERVAL partitioning needs a whole number above 0")
 
 
 def _steps(kind: RangeKind, first: Bound, last: Bound, amount: int, unit: str) -> list[Bound]:

@@ -295,7 +295,9 @@ class _Script:
             case exp.Create(), "TABLE":
                 return self._create_table(tree)
             case exp.Create(), "TYPE":
-                self._create_type(tree)
+                made, target = tree.expression, tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+                is_enum = isinstance(made, exp.DataType) and made.this is exp.DType.ENUM
+                self._types[self._key(target)] = enum_type(made) if is_enum else TypeChoice("JSON", JSON_VALUE), None
             case exp.Create(), "INDEX" if tree.args.get("unique"):
                 return self._unique_index(tree)
             case exp.Drop(), "TABLE":
@@ -544,11 +546,6 @@ class _Script:
         elif column := table.columns.get(to_lower(self._text(target.this))):
             column.comment = tree.expression.name
         return True
-
-    def _create_type(self, tree: exp.Create) -> None:
-        made, target = tree.expression, tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-        is_enum = isinstance(made, exp.DataType) and made.this is exp.DType.ENUM
-        self._types[self._key(target)] = enum_type(made) if is_enum else TypeChoice("JSON", JSON_VALUE), None
 
     # -- the result --------------------------------------------------------------------------------------------------
 

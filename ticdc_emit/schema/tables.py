@@ -82,12 +82,12 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
     comment = next((str(o.value) for o in reversed(statement.options) if o.name == "comment"), "")
     info = TableInfo(schema, statement.table.name, 0, (), charset=charset, collate=collate, comment=comment)
     built = [build_column(each, charset, collate, zone, number) for number, each in enumerate(statement.columns, 1)]
-    info = replace(info, columns=tuple(each.column for each in built))
+    info = replace(info, columns=tuple(column for column, _ in built))
     first = next((int(o.value) for o in reversed(statement.options) if o.name == "auto_increment" and o.value), 1)
     random = [each.name for each in statement.columns if any(o.kind == "auto_random" for o in each.options)]
     state = TableState(info, len(built), temporary=statement.temporary, auto_increment=first)
     state = replace(state, auto_random="".join(random[:1]))
-    constraints = [*statement.constraints, *(constraint for each in built for constraint in each.constraints)]
+    constraints = [*statement.constraints, *(constraint for _, own in built for constraint in own)]
     for definition in statement.columns:
         check_generated(definition, state)
     if sum(bool(column.flags & ColumnFlag.AUTO_INCREMENT) for column in info) > 1:

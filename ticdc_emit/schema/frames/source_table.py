@@ -260,7 +260,8 @@ class SourceTable:
                     remedy = "Choose other keys, or cast the column to a number or text first"
                     self._refuse(f"column `{name}` is {kind} in TiDB, which cannot be in a key", remedy, name)
             sizes = {name: key_bytes(columns[name].type) for name in key}
-            shrinkable = {name for name, size in sizes.items() if size is not None and has_length(columns[name].type)}
+            texts = {name for name in key if any(each.match(columns[name].type) for each in (_TEXT_TYPE, _BYTES_TYPE))}
+            shrinkable = {name for name in texts if sizes[name] is not None}
             while shrinkable and _fixed(sizes) > (MAX_KEY_BYTES * 2 // 3 if None in sizes.values() else MAX_KEY_BYTES):
                 longest = max(shrinkable, key=lambda name: sizes[name] or 0)
                 shrinkable.discard(longest)
@@ -361,11 +362,6 @@ def key_bytes(kind: str) -> int | None:
     if built.type is MySQLType.NEWDECIMAL:
         return built.flen // 9 * 4 + (built.flen % 9 + 1) // 2
     return _FIXED_BYTES.get(built.type, 8)
-
-
-def has_length(kind: str) -> bool:
-    """Return whether a type is text or bytes, which :func:`of_length` shortens."""
-    return bool(_TEXT_TYPE.match(kind) or _BYTES_TYPE.match(kind))
 
 
 def of_length(name: str, kind: str, most_bytes: int) -> tuple[str, str]:
