@@ -161,8 +161,11 @@ class Encoder:
             self._declare(changes, table, self._keys)
         planned = self._planned(table)
         self.skipped = []
-        if not any(planned.encoders):
-            return self._left_out(changes, planned)
+        if not any(planned.encoders):  # the rules leave the table out
+            count = changes_table(changes).num_rows if is_tabular(changes) else len(list(changes))
+            if count:
+                self.filtered[planned.left_out[-1].reason] += count
+            return control_batch([])
         name = planned.schema, planned.name
         given: ArrowRows | MappedRows
         if is_tabular(changes):  # what can be read once only is kept, for the search for bad rows
@@ -233,13 +236,6 @@ class Encoder:
         if not any(planned.encoders) and not planned.left_out:
             raise SchemaError("a view cannot have row changes", remedy="Name a table", table=planned.full_name)
         return planned
-
-    def _left_out(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
-        """Count the changes of a table that the rules leave out; there are no messages of it."""
-        rows = changes_table(changes).num_rows if is_tabular(changes) else len(list(changes))
-        if rows:
-            self.filtered[planned.left_out[-1].reason] += rows
-        return control_batch([])
 
     def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:
         """Apply a DDL statement to the catalog and return its messages, if TiCDC sends it; rows after ``commit_ts`` see
