@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,15 +34,6 @@ SOUND = "_sound"
 _Mask = npt.NDArray[np.bool_]
 
 
-class _Window(NamedTuple):
-    """Rows ``first`` to ``end`` of some, with their neighbours. ``goes_on``: that the row before has the same key."""
-
-    rows: pa.RecordBatch
-    first: int
-    end: int
-    goes_on: _Mask
-
-
 def interval_changes(
     batches: Iterable[pa.RecordBatch], keys: Sequence[str], extra: Sequence[str] = (), *, once: bool = False
 ) -> Iterator[pa.RecordBatch]:
@@ -52,37 +43,37 @@ def interval_changes(
     before it of its key holds, and two of one kind that begin together.
     """
     for window in _windows(batches, keys):
-        facts = _Facts(window)
-        if once and (twice := facts.is_twice()).any():
-            raise ValueError(_twice(window, keys, int(twice.argmax())))
-        image = window.rows.column("_image")
-        here, before = facts.here, facts.here - 1
-        deletes, puts = facts.is_of(DELETE, REMOVE), facts.is_of(PUT)
-        compared = np.flatnonzero(facts.continues & puts)
-        begins = puts | facts.is_fault | (facts.continues & deletes) | (facts.is_of(REMOVE) & ~facts.knows)
+        rows = window.rows
+        if once and (twice := window.is_twice()).any():
+            raise ValueError(_twice(rows, keys, int(window.here[twice.argmax()])))
+        image = rows.column("_image")
+        here, before = window.here, window.here - 1
+        deletes, puts = window.is_of(DELETE, REMOVE), window.is_of(PUT)
+        compared = np.flatnonzero(window.continues & puts)
+        begins = puts | window.is_fault | (window.continues & deletes) | (window.is_of(REMOVE) & ~window.knows)
         begins[compared] = unequal(image.take(pa.array(here[compared])), image.take(pa.array(before[compared])))
-        op = np.where(deletes, "d", np.where(facts.continues, "u", "c")).astype(object)
-        op[facts.is_fault] = window.rows.column("_what").take(pa.array(here[facts.is_fault]))
-        old = _places(np.where(facts.continues, before, here), facts.continues | deletes)
+        op = np.where(deletes, "d", np.where(window.continues, "u", "c")).astype(object)
+        op[window.is_fault] = rows.column("_what").take(pa.array(here[window.is_fault]))
+        old = _places(np.where(window.continues, before, here), window.continues | deletes)
         new = _places(here, ~deletes)
-        begin = _changes(window.rows, extra, op[begins], "_begin", here[begins], old[begins], new[begins])
-        ends = here[facts.ends & facts.is_of(PUT, BASE)]
-        gone = _changes(window.rows, extra, np.full(len(ends), "d", object), "_end", ends, ends, np.full(len(ends), -1))
+        begin = _changes(rows, extra, op[begins], "_begin", here[begins], old[begins], new[begins])
+        ends = here[window.ends & window.is_of(PUT, BASE)]
+        gone = _changes(rows, extra, np.full(len(ends), "d", object), "_end", ends, ends, np.full(len(ends), -1))
         yield from (each for each in (begin, gone) if each.num_rows)
 
 
 def interval_facts(batches: Iterable[pa.RecordBatch], keys: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the key, and whether a version ``overlaps`` or is ``again`` the one before; ``gap``: microseconds."""
     for window in _windows(batches, keys):
-        facts = _Facts(window)
-        part = window.rows.slice(window.first, len(facts.here))
-        again = facts.is_again_at_begin & facts.earlier_is_row & facts.is_of(PUT)
-        image, place = window.rows.column("_image"), np.flatnonzero(again)
-        here = facts.here[place]
-        again[place] &= facts.same_end[place]
+        rows = window.rows
+        part = rows.slice(int(window.here[0]), len(window.here))
+        again = window.is_again_at_begin & window.earlier_is_row & window.is_of(PUT)
+        image, place = rows.column("_image"), np.flatnonzero(again)
+        here = window.here[place]
+        again[place] &= window.same_end[place]
         again[place] &= ~unequal(image.take(pa.array(here)), image.take(pa.array(here - 1)))
-        overlaps = facts.earlier_is_row & facts.is_of(PUT) & facts.is_inside & ~again
-        earlier_end = window.rows.column("_end").take(_indices(_places(facts.here - 1, facts.earlier_is_row)))
+        overlaps = window.earlier_is_row & window.is_of(PUT) & window.is_inside & ~again
+        earlier_end = rows.column("_end").take(_indices(_places(window.here - 1, window.earlier_is_row)))
         yield pa.record_batch(
             {
                 **{name: part.column(name) for name in keys},
@@ -152,10 +143,10 @@ def _windows(batches: Iterable[pa.RecordBatch], keys: Sequence[str]) -> Iterator
         rows = batch if held is None else pa.Table.from_batches([held, batch]).combine_chunks().to_batches()[0]
         end = rows.num_rows - 1  # the last row waits for the one after it
         if end > first:
-            yield _Window(rows, first, end, _goes_on(rows, keys))
+            yield _Window(rows, first, end, keys)
         held, first = rows.slice(max(end - 1, 0)), min(end, 1)
     if held is not None:
-        yield _Window(held, first, held.num_rows, _goes_on(held, keys))
+        yield _Window(held, first, held.num_rows, keys)
 
 
 def _goes_on(rows: pa.RecordBatch, keys: Sequence[str]) -> _Mask:
@@ -165,22 +156,23 @@ def _goes_on(rows: pa.RecordBatch, keys: Sequence[str]) -> _Mask:
     return np.append(False, ~reduce(or_, differs, np.zeros(count, np.bool_)))
 
 
-class _Facts:
-    """What the rows of a window are, beside the one before and the one after. ``here``: their places."""
+class _Window:
+    """What rows ``first`` to ``end`` of some are, beside the one before and the one after. ``here``: their places."""
 
-    def __init__(self, window: _Window) -> None:
-        rows, self.here = window.rows, np.arange(window.first, window.end)
+    def __init__(self, rows: pa.RecordBatch, first: int, end: int, keys: Sequence[str]) -> None:
+        self.rows, self.here = rows, np.arange(first, end)
+        goes_on = _goes_on(rows, keys)  # with the key of the row before
         kinds = pc.fill_null(pc.index_in(rows.column("_what"), pa.array(_KINDS)), -1).to_numpy(zero_copy_only=False)
-        self._kinds = kinds[window.first : window.end]
+        self._kinds = kinds[first:end]
         self._kinds_before = kinds[self.here - 1]
         self.is_fault = self._kinds < 0
-        self.knows = window.goes_on[self.here]
+        self.knows = goes_on[self.here]
         earlier = _indices(_places(self.here - 1, self.knows))
-        is_later = np.append(window.goes_on, False)[self.here + 1]
-        begin, end = rows.column("_begin"), rows.column("_end")
-        own_begin, own_end = (column.slice(window.first, len(self.here)) for column in (begin, end))
-        earlier_begin, earlier_end = begin.take(earlier), end.take(earlier)
-        later_begin = begin.take(_indices(_places(self.here + 1, is_later)))
+        is_later = np.append(goes_on, False)[self.here + 1]
+        begins, ends = rows.column("_begin"), rows.column("_end")
+        own_begin, own_end = (column.slice(first, len(self.here)) for column in (begins, ends))
+        earlier_begin, earlier_end = begins.take(earlier), ends.take(earlier)
+        later_begin = begins.take(_indices(_places(self.here + 1, is_later)))
         self.earlier_is_row = self.knows & np.isin(self._kinds_before, [_KINDS.index(PUT), _KINDS.index(BASE)])
         self.continues = self.earlier_is_row & _mask(pc.fill_null(pc.greater_equal(earlier_end, own_begin), True))
         self.is_inside = _mask(pc.fill_null(pc.greater(earlier_end, own_begin), True))
@@ -217,8 +209,7 @@ _SHOWN = 60  # characters of a value in an error
 AGAIN = "' comes twice in the version of "
 
 
-def _twice(window: _Window, keys: Sequence[str], number: int) -> str:
-    place = window.first + number
-    values = [window.rows.column(name)[place].as_py() for name in keys if name != "_begin"]
+def _twice(rows: pa.RecordBatch, keys: Sequence[str], place: int) -> str:
+    values = [rows.column(name)[place].as_py() for name in keys if name != "_begin"]
     key = ", ".join(str(value)[:_SHOWN] for value in values if value is not None).replace("'", "")
-    return f"the key '{key}{AGAIN}{window.rows.column('_begin')[place].as_py()}"
+    return f"the key '{key}{AGAIN}{rows.column('_begin')[place].as_py()}"
