@@ -100,24 +100,16 @@ def _numbers(name: str, values: pa.Array, table: str) -> pa.Array:
 
 
 def given_checksums(changes: Changes) -> dict[str, pa.Array]:
-    """Return the given checksums, by member. Raises what :func:`read_given` does."""
-    return changes.once(_given)
-
-
-def _given(changes: Changes) -> dict[str, pa.Array]:
+    """Return the given checksums, by member (for :meth:`Changes.once`). Raises what :func:`read_given` does."""
     column = changes.attributes.get(CHECKSUM)
     return {} if column is None else read_given(column, changes.table.full_name)
 
 
 def checksums_of(changes: Changes) -> Checksums:
-    """Return the checksums that messages of the changes show: an encoder that shows them asks for them in its check."""
-    return changes.once(_checksums)
-
-
-def _checksums(changes: Changes) -> Checksums:
+    """Return the checksums that messages show, for :meth:`Changes.once`: an encoder asks for them in its check, too."""
     computed = {"current": _crc(changes.after, changes), "previous": _crc(changes.before, changes)}
     corrupted = _corrupted(changes)
-    given = given_checksums(changes)
+    given = changes.once(given_checksums)
     if corrupted.any():
         for name, numbers in computed.items():
             if name in given:
@@ -137,7 +129,7 @@ def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
 
     ``refuse_corrupted``: as ``corruption-handle-level = error``, with which TiCDC stops at such a row.
     """
-    given = given_checksums(changes)
+    given = changes.once(given_checksums)
     corrupted = _corrupted(changes)
     if refuse_corrupted and corrupted.any():
         marked = np.flatnonzero(corrupted)
@@ -165,13 +157,13 @@ def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
 
 def _other_checksum(changes: Changes, name: str, rows: npt.NDArray[np.int64], number: int) -> InvalidValueError:
     place = int(rows[number])
-    cause = f"the given checksum {name}={given_checksums(changes)[name][place]} does not match the values"
+    cause = f"the given checksum {name}={changes.once(given_checksums)[name][place]} does not match the values"
     remedy, key = "Leave it out, or mark the row as corrupted", changes.current.row_key(place)
     return InvalidValueError(cause, remedy=remedy, table=changes.table.full_name, column=CHECKSUM, row=key)
 
 
 def _corrupted(changes: Changes) -> Mask:
-    marks = given_checksums(changes).get("corrupted")
+    marks = changes.once(given_checksums).get("corrupted")
     if marks is None:
         return np.zeros(len(changes), np.bool_)
     marked = np.asarray(marks.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
@@ -180,7 +172,7 @@ def _corrupted(changes: Changes) -> Mask:
 
 def _versions(changes: Changes) -> npt.NDArray[np.int32]:
     version = FIRST_VERSION if _knows_first_only(changes) else CHECKSUM_VERSION
-    given = given_checksums(changes).get("version")
+    given = changes.once(given_checksums).get("version")
     if given is None:
         return np.full(len(changes), version, np.int32)
     return np.asarray(given.fill_null(version)).astype(np.int32)

@@ -61,7 +61,7 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan, *, counts: bool = Fa
             changes.current.check()
             if changes.after is not None and changes.before is not None:
                 changes.before.check()
-            if plan.integrity.enabled and given_checksums(changes):
+            if plan.integrity.enabled and changes.once(given_checksums):
                 check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
             changes.encoder.check(changes)
         topics, codes = targets_of(groups, rows.tables, rows.length)

@@ -403,7 +403,7 @@ class AvroRows(RegisteredRows):
         if not has_value:
             self._refuse_deletes(changes)
         if self.options.enable_row_checksum and (has_value or self._deleted_records is not None):
-            _ = checksums_of(changes)  # kept for the messages
+            _ = changes.once(checksums_of)  # kept for the messages
         if has_value and _KEY_RECORD not in self.headers:
             self._refuse_virtual(changes)
         images = images_of(changes, self.reads_old)
@@ -522,7 +522,7 @@ class AvroRows(RegisteredRows):
         return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
 
     def _checksum(self, changes: Changes) -> list[Piece]:
-        sums = checksums_of(changes)
+        sums = changes.once(checksums_of)
         present = sums.present
         last = changes.op is Op.DELETE and self._deleted_records is None
         numbers = sums.previous if last else sums.current

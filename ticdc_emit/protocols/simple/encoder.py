@@ -93,7 +93,7 @@ class _SimpleRows:
     def check(self, changes: Changes) -> None:
         """Refuse values without a checksum and starts that are no numbers. Every value has a text and a branch."""
         if self.options.enable_row_checksum:
-            _ = checksums_of(changes)  # kept for the messages
+            _ = changes.once(checksums_of)  # kept for the messages
         if self.options.simple_include_start_ts:
             _ = changes.start_tsos
 
@@ -178,7 +178,7 @@ def _json_number(numbers: pa.Array) -> Fragment:
 
 
 def _json_checksum(changes: Changes) -> list[Fragment]:
-    sums = checksums_of(changes)
+    sums = changes.once(checksums_of)
     if not sums.present.any():
         return []
     parts: list[Fragment] = [b',"checksum":{"version":', _json_number(pa.array(sums.version)), b',"corrupted":']
@@ -388,7 +388,7 @@ def _avro_number(numbers: pa.Array) -> list[Piece]:
 
 
 def _avro_checksum(changes: Changes) -> list[Piece]:
-    sums = checksums_of(changes)
+    sums = changes.once(checksums_of)
     present = sums.present
     version, current, previous = (
         pa.array(numbers.astype(np.int64), mask=~present) for numbers in (sums.version, sums.current, sums.previous)
