@@ -8,16 +8,7 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
-from ticdc_emit.protocols.events import (
-    FAULTS,
-    OTHER_TABLES,
-    PARTITIONS_UNKNOWN,
-    DdlEvent,
-    DecodeError,
-    Image,
-    RowEvent,
-    RowOp,
-)
+from ticdc_emit.protocols.events import FAULTS, OTHER_TABLES, DdlEvent, DecodeError, Image, RowEvent, RowOp
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
 from ticdc_emit.schema.model import TableInfo
@@ -223,15 +214,12 @@ class Tables:
         """Apply a row event. ``commit``: its TSO, or the last one of its millisecond, if known. Raises
         :class:`DecodeError`.
         """
-        table = self._tables.get((event.schema, event.table))
-        version = None if table is None else table.info
-        if commit is not None and (table is None or commit <= table.since):
-            version = self._version(event, commit)
-            table = None
-            if version is not None:
-                table = next((each for each in self._tables.values() if each.info.id == version.id), None)
+        version = self._version(event, commit)
         if version is None:
             return Outcome.UNKNOWN
+        table = self._tables.get((event.schema, event.table))
+        if table is None or table.info is not version:
+            table = next((each for each in self._tables.values() if each.info.id == version.id), None)
         if table is None:
             return Outcome.REPEATED  # the table is gone
         if not table.handle and not _says_which(event):
@@ -240,12 +228,13 @@ class Tables:
         shown = event.after if event.after is not None else event.before or {}
         if not shown.keys() <= (table.names if current else {column.name for column in version.columns}):
             return Outcome.UNKNOWN
-        return self._apply(
-            event, table, version, None if current else self._carrier(version, table.info), commit, place
-        )
+        return self._apply(event, table, version, commit, place)
 
-    def _version(self, event: RowEvent, commit: int) -> TableInfo | None:
+    def _version(self, event: RowEvent, commit: int | None) -> TableInfo | None:
         """Return the version of the table for rows of a commit; a DDL takes effect after its own commit."""
+        table = self._tables.get((event.schema, event.table))
+        if commit is None or (table is not None and commit > table.since):
+            return None if table is None else table.info
         try:
             return self._catalog.at(event.schema, event.table, commit - 1)
         except UnknownTableError:
@@ -258,25 +247,17 @@ class Tables:
         return self._carriers[place][2]
 
     def _apply(
-        self,
-        event: RowEvent,
-        table: TableRows,
-        version: TableInfo,
-        carrier: Carrier | None,
-        commit: int | None,
-        place: tuple[str, int],
+        self, event: RowEvent, table: TableRows, version: TableInfo, commit: int | None, place: tuple[str, int]
     ) -> Outcome:
-        def text(image: Image) -> Row:
-            shown = self._reader.image(event, image, version) or {}
-            return shown if carrier is None else carrier.part(shown)
-
+        carrier = None if version is table.info else self._carrier(version, table.info)
         after = None
         if event.after is not None:
             after = self._whole(event) or self._reader.image(event, event.after, version) or {}
             after = after if carrier is None else carrier.row(after)
-        before = after if event.before is None else None
+        before = after
         if event.before is not None:
-            before = text(_needed(event, table, version))
+            before = self._reader.image(event, _needed(event, table, version), version) or {}
+            before = before if carrier is None else carrier.part(before)
         key = table.key(before if after is None else after)  # type: ignore[arg-type]
         old_key = key if before is None else table.key({**(after or {}), **before})
         return self._write(event.op, table, (old_key, before), (key, after), commit, place)
@@ -367,13 +348,18 @@ class Tables:
 
     def _change_partitions(self, event: SchemaEvent, names: set[TableName], commit: int) -> None:
         if any(name in self._tables and self._tables[name].rows for name in names):
-            raise DecodeError(
-                "the messages do not show which rows are in a partition",
-                remedy=PARTITIONS_UNKNOWN,
-                table=f"{event.schema}.{event.table}",
-                sql=event.query,
-            )
+            raise rows_unknown(event)
         self._tables |= {name: TableRows(self._catalog.table(*name), commit) for name in names}
+
+
+def rows_unknown(event: DdlEvent | SchemaEvent) -> DecodeError:
+    """Return the error of a statement that takes the rows of partitions away."""
+    return DecodeError(
+        "the messages do not show which rows are in a partition",
+        remedy="Start a new consumer after this statement, or take the table's rows from their source",
+        table=f"{event.schema}.{event.table}",
+        sql=event.query,
+    )
 
 
 class LearnedTables(Tables):

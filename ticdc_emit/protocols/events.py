@@ -16,7 +16,6 @@ MALFORMED = "Check that the protocol and its options are the changefeed's. If th
 """The remedy of an error that names no other: the bytes are not what the reader expects."""
 OTHER_SCHEMAS = "Give the schemas of the registry where the changefeed registers them"
 OTHER_TABLES = "Give the tables and DDL statements that the changefeed had when it sent the message"
-PARTITIONS_UNKNOWN = "Start a new consumer after this statement, or take the table's rows from their source"
 FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
 """The errors that Python raises for an unexpected value."""
 

@@ -236,10 +236,7 @@ class CsvTables(Tables):
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
         """Apply a row event. A line with more or fewer columns than its table waits for a DDL."""
-        table = self._tables.get((event.schema, event.table))
-        version = None if table is None else table.info
-        if commit is not None and (table is None or commit <= table.since):
-            version = self._version(event, commit)
+        version = self._version(event, commit)
         if version is None:
             return super().row(event, commit, place)
         named = self._reader.named(event, version)

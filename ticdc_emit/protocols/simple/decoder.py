@@ -16,10 +16,9 @@ from typing import Any, Literal, TypeVar
 
 from ticdc_emit.errors import ConfigError, SchemaError, UnknownTableError, importing
 from ticdc_emit.protocols.canonical_text import WORD, converted, per_table
-from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableRows, Tables
+from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableRows, Tables, rows_unknown
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, RecordReader, record_options
 from ticdc_emit.protocols.events import (
-    PARTITIONS_UNKNOWN,
     BootstrapEvent,
     DdlEvent,
     DecodeError,
@@ -329,7 +328,7 @@ class SimpleTables(Tables):
         return super().has_handle_key(event) if shown is None else bool(shown.whole_handle_key)
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
-        if (event.schema, event.table) not in self._tables and self._version(event, commit or 0) is None:
+        if (event.schema, event.table) not in self._tables and self._version(event, commit) is None:
             shown = self._events.shown(event)
             if shown is not None:
                 self._adopt(_without_hidden_keys(shown, event))
@@ -359,12 +358,7 @@ class SimpleTables(Tables):
         before = self._tables.get((event.schema, event.table))
         if before is not None:
             if before.rows and _loses_rows(event.query):
-                raise DecodeError(
-                    "the messages do not show which rows are in a partition",
-                    remedy=PARTITIONS_UNKNOWN,
-                    table=f"{event.schema}.{event.table}",
-                    sql=event.query,
-                )
+                raise rows_unknown(event)
             info = _continuing(before.info, info)
         self._catalog.adopt(info, commit_ts=commit)
         old = None if before is None else before.info
