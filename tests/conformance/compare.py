@@ -17,7 +17,7 @@ from typing import Any
 
 from ticdc_emit.config import Release
 from ticdc_emit.pipeline.plan.large_messages import LargeMessages
-from ticdc_emit.protocols.decoder import decompress
+from ticdc_emit.protocols.decoder import decompressor
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.open_protocol.schema import LENGTH_BYTES, frame
 from ticdc_emit.registry.base import SchemaPost
@@ -241,7 +241,7 @@ def _plain(record: Record, large: LargeMessages) -> Record:
 
 def _decompressed(data: bytes | None, large: LargeMessages) -> bytes | None:
     try:
-        return None if data is None else decompress(data, large.compression)
+        return None if data is None else decompressor(large.compression)(data)
     except DecodeError:
         return data
 

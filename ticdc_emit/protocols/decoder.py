@@ -123,11 +123,6 @@ _SMALLEST_BUFFER = 64 * 1024
 _BUFFER_TOO_SMALL = "failed to write whole buffer"
 
 
-def decompress(data: bytes, compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> bytes:
-    """Return the decompressed bytes; raises the errors of :func:`decompressor` and of its result."""
-    return decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)(data)
-
-
 def decompressor(compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Callable[[bytes], bytes]:
     """Return what decompresses one key or value; it raises :class:`DecodeError`, also beyond the limit. Raises
     :class:`~ticdc_emit.errors.ConfigError`, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.

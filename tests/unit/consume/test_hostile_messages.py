@@ -22,7 +22,7 @@ from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
 from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
-from ticdc_emit.protocols.decoder import decompress, read_claim
+from ticdc_emit.protocols.decoder import decompressor, read_claim
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.simple.decoder import SimpleReader
 from ticdc_emit.sql.json_depth import DEEPEST, parsed
@@ -45,13 +45,13 @@ def test_the_limit_of_what_is_decompressed(compression: str) -> None:
     pack = cramjam.snappy.compress_raw if compression == "snappy" else cramjam.lz4.compress
     for data in (b"", b"a", bytes(range(256)) * 1000, bytes(10_000_000), b"ab" * 300_000):
         packed = bytes(pack(data))
-        assert decompress(packed, compression) == data
-        assert decompress(packed, compression, max_decompressed_bytes=max(len(data), 1)) == data
+        assert decompressor(compression)(packed) == data
+        assert decompressor(compression, max_decompressed_bytes=max(len(data), 1))(packed) == data
         if len(data) > 1:
             with pytest.raises(DecodeError, match=f"more than max_decompressed_bytes={len(data) - 1}"):
-                decompress(packed, compression, max_decompressed_bytes=len(data) - 1)
+                decompressor(compression, max_decompressed_bytes=len(data) - 1)(packed)
         with pytest.raises(DecodeError, match=f"not compressed by {compression}"):
-            decompress(packed[:-1], compression)
+            decompressor(compression)(packed[:-1])
 
 
 @pytest.mark.parametrize("protocol", READERS)
@@ -76,10 +76,10 @@ def test_a_bomb_in_a_process_of_little_memory(compression: str) -> None:
     code = f"""
 import resource, sys
 from ticdc_emit import CanalJsonReader, DecodeError, SimpleReader
-from ticdc_emit.protocols.decoder import decompress
+from ticdc_emit.protocols.decoder import decompressor
 data = sys.stdin.buffer.read()
 try:
-    decompress(b"", "{compression}")
+    decompressor("{compression}")(b"")
 except DecodeError:
     pass
 resource.setrlimit(resource.RLIMIT_AS, (3 << 29, 3 << 29))
