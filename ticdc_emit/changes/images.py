@@ -114,11 +114,10 @@ class Image:
         return laid
 
     def pieces(self, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
-        """Return ``make(column, values)``, for binary formats; ``form`` names the rendering, which is made once."""
+        """Return ``make(column, values)`` of many rows, for binary formats; ``form`` names it, it is made once."""
         key = (column.name, form)
         if key not in self._pieces:
-            made = None if self.batched is None else self.batched.pieces(column.name, form, make)
-            self._pieces[key] = make(column, self.values(column)) if made is None else made
+            self._pieces[key] = make(column, self.values(column))
         return self._pieces[key]
 
     def check(self) -> None:

@@ -184,16 +184,12 @@ def _convert(column: Column, value: Value, count: int, how: Rendering, rules: Sq
         return to_integer(value)
     if value.kind is Kind.JSON and kind is MySQLType.JSON:
         return data
-    if value.kind is Kind.TEXT and _keeps_text(column, value):
+    is_same = kind in BLOB_TYPES and column.is_binary == value.is_binary and not value.is_literal
+    if value.kind is Kind.TEXT and is_same and column.charset in ("utf8mb4", "binary"):
         return data
     if value.kind in (Kind.LABEL, Kind.INT, Kind.BIT):
         data = to_text(value).data if value.kind is Kind.LABEL else to_integer(value)
     return map_values(plain(column, value, rules, how), _plain_type(column), data)
-
-
-def _keeps_text(column: Column, value: Value) -> bool:
-    is_same = column.type in BLOB_TYPES and column.is_binary == value.is_binary
-    return is_same and column.charset in ("utf8mb4", "binary") and not value.is_literal
 
 
 # -- one value ---------------------------------------------------------------------------------------------------------

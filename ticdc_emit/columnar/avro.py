@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers, valid_mask
+from ticdc_emit.columnar.buffers import fixed_values, from_byte_matrix, from_bytes, null_mask, text_buffers, valid_mask
 from ticdc_emit.columnar.packed_fields import WORDS, Lengths, PackedField, Piece, chosen
 from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.value_errors import refuse_any
@@ -42,7 +42,7 @@ _SMALL = tuple(bytes([2 * number]) for number in range(64))
 _WORD_BITS = 56  # the bits that eight bytes hold
 _PACKED_TEXT = 32  # bytes; a column whose texts all have one length up to this is cheaper to pack than to join
 _WORD_DIGITS = 18  # decimals of this many digits fit the low word
-_INT64 = (1 << 63) - 1
+INT64_END = 1 << 63
 
 
 def zigzag(numbers: npt.NDArray[np.int64], valid: Mask | None = None) -> Words:
@@ -51,6 +51,11 @@ def zigzag(numbers: npt.NDArray[np.int64], valid: Mask | None = None) -> Words:
     if valid is not None:  # which is as long as most are
         folded = np.where(valid, folded, folded[valid.argmax()])
     return folded.view(np.uint64)
+
+
+def wrapped(number: int) -> int:
+    """Return a number as Go converts it to ``int64``: from 2^63 on it is negative."""
+    return number if number < INT64_END else number - 2 * INT64_END
 
 
 def zigzag_bytes(number: int) -> bytes:
@@ -69,17 +74,13 @@ def byte_counts(numbers: Words, bits: int) -> Lengths:
     """Return how many groups of ``bits`` bits each number needs, at least one; a single count if all need the same."""
     if len(numbers) == 0:
         return 1
-    least, most = (_count(int(bound), bits) for bound in (numbers.min(), numbers.max()))
+    least, most = (max(1, -(-int(bound).bit_length() // bits)) for bound in (numbers.min(), numbers.max()))
     if least == most:
         return least
     counts = np.full(len(numbers), least, np.uint8)
     for groups in range(least, most):
         counts += numbers >= np.uint64(1 << bits * groups)
     return counts
-
-
-def _count(number: int, bits: int) -> int:
-    return max(1, -(-number.bit_length() // bits))
 
 
 def varints(numbers: Words) -> list[PackedField]:
@@ -173,15 +174,11 @@ def long_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``int``/``long`` values of integers of 32 or 64 bits; ``uint64`` is read as ``int64``, so it may wrap."""
     if len(values) == 1:
         number = values[0].as_py()
-        return _of_one(None if number is None else zigzag_bytes(_wrapped(number)), union)
+        return _of_one(None if number is None else zigzag_bytes(wrapped(number)), union)
     valid = valid_mask(values)
     held = np.int32 if values.type == pa.int32() else np.int64
     numbers = zigzag(fixed_values(values, held).astype(np.int64, copy=False), valid)
     return branched(varints(numbers), union, valid)
-
-
-def _wrapped(number: int) -> int:
-    return number if number <= _INT64 else number - 2 * (_INT64 + 1)
 
 
 def float_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
@@ -360,6 +357,4 @@ def _wide_decimals(values: pa.Array) -> pa.Array:
     nulls = null_mask(values)
     if nulls is not None:
         keep[nulls] = False
-    offsets = np.zeros(len(values) + 1, np.int32)
-    np.cumsum(keep.sum(axis=1), out=offsets[1:])
-    return from_bytes(offsets, rows[keep], binary=True)
+    return from_byte_matrix(rows, keep, binary=True)

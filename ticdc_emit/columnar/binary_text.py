@@ -158,18 +158,15 @@ def _places(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> npt.
     codes = (first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
     of_four, high = first >= _FIRST_OF_FOUR, codes & 0xF800
     valid = ~of_four & (high > 0) & (high != _SURROGATES)
-    _put_three(places, more[valid], codes[valid])
+    starts, held = more[valid], codes[valid]
+    places[starts] = held + _CHARACTERS - (held >= _AFTER_THEM) * (_AFTER_THEM - _SURROGATES)
+    places[starts + 1] = places[starts + 2] = _NOTHING
     if of_four.any():
         more, codes = more[of_four], codes[of_four]
         codes = (codes & 0x7FFF) << 6 | data.take(more + 3, mode="clip") & np.int32(0x3F)
         valid = follows[more + 3] & (codes >= _BMP_END) & (codes <= _LAST)
         _put_four(places, more[valid], codes[valid])
     return places
-
-
-def _put_three(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int32]) -> None:
-    places[starts] = codes + _CHARACTERS - (codes >= _AFTER_THEM) * (_AFTER_THEM - _SURROGATES)
-    places[starts + 1] = places[starts + 2] = _NOTHING
 
 
 def _put_four(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int32]) -> None:

@@ -43,9 +43,7 @@ def as_text(array: pa.Array) -> pa.Array:
         return as_text(array.dictionary_decode())
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return array
-    if pa.types.is_null(kind):
-        return array.cast(pa.string())
-    if pa.types.is_large_string(kind) or kind == pa.string_view():
+    if pa.types.is_null(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
         return array.cast(pa.string())
     if is_binary_like(kind):
         return array.cast(pa.binary())
@@ -164,11 +162,13 @@ def binary_scalar(constant: bytes) -> pa.Scalar:
 _kept_scalar = lru_cache(maxsize=8192)(lambda constant: pa.scalar(constant, _BINARY))
 
 
-def from_byte_matrix(matrix: Bytes, keep: npt.NDArray[np.bool_], like: pa.Array) -> pa.Array:
-    """Build a string array from the rows of a byte matrix, dropping the cells where ``keep`` is false."""
+def from_byte_matrix(
+    matrix: Bytes, keep: npt.NDArray[np.bool_], *, like: pa.Array | None = None, binary: bool = False
+) -> pa.Array:
+    """Build an array as :func:`from_bytes` does from the rows of a matrix, without cells where ``keep`` is false."""
     offsets = np.zeros(len(matrix) + 1, np.int32)
     np.cumsum(keep.sum(axis=1), out=offsets[1:])
-    return from_bytes(offsets, matrix[keep], like=like)
+    return from_bytes(offsets, matrix[keep], like=like, binary=binary)
 
 
 _BITS_BELOW = (np.uint64(1) << np.arange(64, dtype=np.uint64)) - np.uint64(1)

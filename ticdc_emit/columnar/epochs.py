@@ -156,10 +156,10 @@ def zoned_text(
     """Return TIMESTAMP text of ``zone`` as ``YYYY-MM-DDTHH:MM:SS[.f]`` in UTC, and ``end``. Below 1970-01-01 00:00:01
     it is :data:`EARLIEST_ZONED`, or, as given, only zero differs: null, or the epoch in a NOT NULL column.
     """
-    if early == "as-given":
-        return _zoned_as_given(column, compact(texts), zone, end)
     texts = compact(texts)
     _refuse_partly_zero(texts)
+    if early == "as-given":
+        return _zoned_as_given(column, texts, zone, end)
     moved = in_utc(column, texts, zone)
     if moved is not texts:
         moved = compact(moved)
@@ -183,7 +183,6 @@ def zoned_text(
 
 
 def _zoned_as_given(column: Column, texts: pa.Array, zone: str, end: str) -> pa.Array:
-    _refuse_partly_zero(texts)
     moved = pc.replace_substring(in_utc(column, texts, zone), " ", "T")
     fraction = f".{'0' * column.fraction_digits}" if column.fraction_digits else ""
     zero = pa.scalar(None if column.nullable else EARLIEST_ZONED + fraction, pa.string())

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ticdc_emit.columnar.buffers import is_binary_like
 from ticdc_emit.columnar.value_errors import read_each
 
 
@@ -80,7 +81,6 @@ def _text(value: Any) -> str:
 
 
 _PLAIN = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_null, pa.types.is_string)
-_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 
 
 def _with_leaves(kind: pa.DataType, leaf: Callable[[pa.DataType, bool], pa.DataType]) -> pa.DataType:
@@ -115,11 +115,8 @@ def _in_utc(kind: pa.DataType, is_key: bool) -> pa.DataType:
 
 
 def _plain(kind: pa.DataType, is_key: bool) -> pa.DataType:
-    if pa.types.is_dictionary(kind):
-        return _plain(kind.value_type, is_key)
-    if isinstance(kind, pa.BaseExtensionType):
-        return _plain(kind.storage_type, is_key)
-    if any(test(kind) for test in _BYTES) or kind == pa.binary_view():
+    kind = _in_plain_layout(kind, is_key)
+    if is_binary_like(kind):
         if not is_key:
             return pa.binary()
     elif any(test(kind) for test in _PLAIN):
@@ -127,7 +124,6 @@ def _plain(kind: pa.DataType, is_key: bool) -> pa.DataType:
     elif (
         pa.types.is_decimal(kind)
         or pa.types.is_large_string(kind)
-        or kind == pa.string_view()
         or (pa.types.is_temporal(kind) and not (pa.types.is_duration(kind) or pa.types.is_interval(kind)))
     ):
         return pa.string()

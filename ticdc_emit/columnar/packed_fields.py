@@ -60,17 +60,6 @@ def chosen(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
     return [PackedField(table.take(codes), same)]
 
 
-def cut(piece: Piece, start: int, length: int) -> Piece:
-    """Return a piece of ``length`` rows from row ``start`` on."""
-    if isinstance(piece, bytes):
-        return piece
-    if isinstance(piece, PackedField):
-        end, lengths = start + length, piece.length
-        data = piece.data if len(piece.data) == 1 else piece.data[start:end]  # one element for all rows
-        return PackedField(data, lengths if isinstance(lengths, int) else lengths[start:end])
-    return piece.slice(start, length)
-
-
 def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     """Return a ``binary`` array of ``count`` messages, each the concatenation of its pieces; null counts as empty."""
     if count == 1:  # one row costs less in Python than as columns

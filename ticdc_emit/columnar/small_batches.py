@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import Columns, text_buffers
-from ticdc_emit.columnar.packed_fields import Block, Piece, cut, interleaved
+from ticdc_emit.columnar.packed_fields import Block, Piece, interleaved
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import NO_LIMIT, Column
@@ -132,14 +132,6 @@ class BatchedColumns(dict[str, "_Batched"]):
             return None
         whole = kind.make(form, render)
         return None if whole is None else whole.slice(own.start, own.length)
-
-    def pieces(self, name: str, form: str, make: Pieces) -> list[Piece] | None:
-        """Return a column's pieces, made once for each ``form``."""
-        own = self.get(name)
-        if own is None or not own.is_accepted():
-            return None
-        whole = own.kind.make(form, make)
-        return None if whole is None else [cut(piece, own.start, own.length) for piece in whole]
 
     def rows(self, columns: Sequence[Column], form: str, lay: Elements) -> list[_Run] | None:
         """Return the renderings of columns given to :meth:`join_rows`, and of how many columns each is."""

@@ -314,7 +314,7 @@ def _clock_text(ticks: pa.Array, per_second: int, fsp: int) -> pa.Array:
     nulls = null_mask(ticks)
     if nulls is not None:
         keep[nulls] = False
-    return from_byte_matrix(cells, keep, ticks)
+    return from_byte_matrix(cells, keep, like=ticks)
 
 
 def _put_digits(cells: npt.NDArray[np.uint8], number: npt.NDArray[np.int64]) -> None:

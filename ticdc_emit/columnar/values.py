@@ -17,6 +17,7 @@ BINARY, VARBINARY, BLOBs     binary
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -47,23 +48,17 @@ from ticdc_emit.sql.types import (
 )
 
 
+@dataclass(eq=False, slots=True)
 class Rendering:
-    """How values are read. ``zone``: the changefeed's, ``session_zone``: that of expressions."""
+    """How values are read. ``zone``: the changefeed's, ``session_zone``: that of expressions, by default the same."""
 
-    __slots__ = ("session_zone", "switches", "verbatim_json", "zone")
+    zone: str = "UTC"
+    verbatim_json: bool = False
+    switches: ValueSwitches = ValueSwitches()
+    session_zone: str = ""
 
-    def __init__(
-        self,
-        zone: str = "UTC",
-        *,
-        verbatim_json: bool = False,
-        switches: ValueSwitches = ValueSwitches(),
-        session_zone: str = "",
-    ) -> None:
-        self.zone = zone
-        self.session_zone = session_zone or zone
-        self.switches = switches
-        self.verbatim_json = verbatim_json
+    def __post_init__(self) -> None:
+        self.session_zone = self.session_zone or self.zone
 
 
 def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.codec import Codec, ControlMessage
 from ticdc_emit.changes.integrity import checksums_of
 from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, reuse_equal
@@ -32,6 +32,7 @@ from ticdc_emit.columnar.avro import (
     number_pieces,
     sized_bytes,
     text_pieces,
+    wrapped,
     zigzag_bytes,
 )
 from ticdc_emit.columnar.binary_text import base64_text
@@ -251,7 +252,6 @@ def _json_default(column: Column) -> Json:
 
 NULL_BRANCH, VALUE_BRANCH = zigzag_bytes(0), zigzag_bytes(1)
 _MESSAGE_BRANCH = 11
-_INT64_END = 1 << 63
 
 
 class Kind(IntEnum):
@@ -281,7 +281,7 @@ def envelope(kind: Kind) -> bytes:
 
 def avro_long(number: int) -> bytes:
     """Return an ``int``, ``long`` or enum; numbers from 2^63 on wrap, as Go's conversion to int64 does."""
-    return zigzag_bytes(number if number < _INT64_END else number - 2 * _INT64_END)
+    return zigzag_bytes(wrapped(number))
 
 
 def avro_string(text: str | bytes) -> bytes:
@@ -453,14 +453,14 @@ def _avro_index(index: SimpleIndex) -> bytes:
 
 
 @dataclass(frozen=True)
-class Simple:
+class Simple(Codec):
     """The codec (see ``changes.codec.Codec``). ``location``: the changefeed's time zone."""
 
     options: CodecConfig
     location: str
     switches: SimpleSwitches
-    compressed_parts: tuple[str, ...] = ("value",)
-    refuses_large_schemas: bool = True
+    compressed_parts: ClassVar[tuple[str, ...]] = ("value",)
+    refuses_large_schemas: ClassVar[bool] = True
 
     @property
     def _avro(self) -> bool:
