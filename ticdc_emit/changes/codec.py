@@ -26,9 +26,9 @@ from ticdc_emit.schema.model import TableInfo
 class Codec(Protocol):
     """A protocol with its options resolved: picklable, free of state."""
 
-    compressed_parts: tuple[str, ...]
+    compressed_parts: ClassVar[tuple[str, ...]] = ()
     """The parts of every message that ``large-message-handle-compression`` compresses, among ``key`` and ``value``."""
-    refuses_large_schemas: bool
+    refuses_large_schemas: ClassVar[bool] = False
     """Whether TiCDC's encoder refuses DDL and BOOTSTRAP beyond ``max-message-bytes``; otherwise the producer does."""
 
     def rows(self, table: TableInfo) -> RowEncoder:
@@ -36,9 +36,11 @@ class Codec(Protocol):
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
         """Return the message of a DDL, ``None`` if the protocol sends none; ``build_ts`` is the wall clock in ms."""
+        return None
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message for the TSO ``ts``, ``None`` if the protocol has none."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,10 @@ class RegisteredRows(ABC):
     """Whether every message names the records inside its schema."""
 
     @abstractmethod
-    def schemas(self, op: Op) -> Mapping[str, str]:
-        """Return the schemas of this kind of messages by part, in order of registration; an invalid one raises."""
+    def schemas(self, op: Op) -> Mapping[str, Callable[[], str]]:
+        """Return what makes the schemas of this kind of messages, by part, in order of registration: a key's is
+        registered before an invalid one of a value raises.
+        """
 
     @abstractmethod
     def registered_for(self, op: Op, column: str) -> Sequence[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -76,11 +76,15 @@ class RowEncoder(Protocol):
     Changes may be of several tables that are alike: what a table has beside columns, :meth:`Changes.constant` shows.
     """
 
-    table: TableInfo
-    reads_old: bool
-    """Whether the message of an update shows its before image; where not, updates need none."""
-    refuses_large: bool
+    refuses_large: ClassVar[bool]
     """Whether TiCDC's encoder refuses a message beyond ``max-message-bytes``; otherwise only the producer does."""
+
+    @property
+    def table(self) -> TableInfo: ...
+
+    @property
+    def reads_old(self) -> bool:
+        """Whether the message of an update shows its before image; where not, updates need none."""
 
     @property
     def overhead(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -41,19 +41,3 @@ def float_text(value: float) -> str:
 def schema_text(value: Json) -> str:
     """Return a schema, or a part of one, with the members of its objects in the order of their names."""
     return json_value(value, GO_STD, by_name=True).decode()
-
-
-class SchemaTexts(Mapping[str, str]):
-    """Schema texts by part, made when read: a key is registered before an invalid value schema is refused."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], str]]) -> None:
-        self._made = makers
-
-    def __getitem__(self, part: str) -> str:
-        return self._made[part]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
-
-    def __len__(self) -> int:
-        return len(self._made)

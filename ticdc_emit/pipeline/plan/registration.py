@@ -81,13 +81,13 @@ class Registrar:
         info = encoder.table
         stamp, named = self._stamp(info), encoder.names_records
         headers, borrowed = {}, set()
-        texts = encoder.schemas(op)
-        for part in texts if parts is None else parts:  # whose schema need not be valid if that of another one serves
+        schemas = encoder.schemas(op)
+        for part in schemas if parts is None else parts:  # whose schema need not be valid if that of another one serves
             subject, other = encoder.subject(topic, part), encoder.stand_in(part)
             if other is not None and self._cache.serves(subject, stamp, other[1], named=named):
                 part, schema = other
             else:
-                schema = texts[part]
+                schema = schemas[part]()
             try:
                 headers[part] = self._cache.header(subject, stamp, schema, named=named)
             except RegistryError as fault:

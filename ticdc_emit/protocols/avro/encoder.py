@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, RegisteredRows
+from ticdc_emit.changes.codec import Codec, ControlMessage, RegisteredRows
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.integrity import checksums_of
 from ticdc_emit.changes.model import Changes, Encoded, Op
@@ -56,7 +56,7 @@ from ticdc_emit.protocols.avro.schema import (
     NAMESPACE,
     WATERMARK,
 )
-from ticdc_emit.protocols.json_values import Json, SchemaTexts, float_text, json_value, schema_text
+from ticdc_emit.protocols.json_values import Json, float_text, json_value, schema_text
 from ticdc_emit.protocols.names import escaped_label, sanitize
 from ticdc_emit.protocols.row_images import BinaryImages, images_of, invalid_value, refuse_values
 from ticdc_emit.schema.events import DdlEvent
@@ -350,8 +350,8 @@ class AvroRows(RegisteredRows):
         kinds = [avro_type(column, self.options) for column in columns]
         return tuple(_Field(c, kind, branches(c, kind, self.switches)) for c, kind in zip(columns, kinds, strict=True))
 
-    def schemas(self, op: Op) -> Mapping[str, str]:
-        """Return the schema texts of messages by part, in order of registration; reading an invalid one raises."""
+    def schemas(self, op: Op) -> Mapping[str, Callable[[], str]]:
+        """Return what makes the schema texts of messages, by part, in order of registration."""
         texts: dict[str, Callable[[], str]] = {}
         if self._has_key:
             texts["key"] = lambda: key_schema(self.table, self.options, self.switches)
@@ -359,7 +359,7 @@ class AvroRows(RegisteredRows):
             texts["value"] = partial(self._value_schema, "value")
         elif self._deleted_records is not None:
             texts[_KEY_RECORD] = partial(self._value_schema, _KEY_RECORD)
-        return SchemaTexts(texts)
+        return texts
 
     def registered_for(self, op: Op, column: str) -> Sequence[str]:
         """Return the parts up to the first one that has the column: each is encoded before the next is registered."""
@@ -536,11 +536,9 @@ def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
 
 
 @dataclass(frozen=True)
-class Avro:
+class Avro(Codec):
     options: CodecConfig
     switches: AvroSwitches
-    compressed_parts: tuple[str, ...] = ()
-    refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> AvroRows:
         return AvroRows(table, self.options, self.switches)

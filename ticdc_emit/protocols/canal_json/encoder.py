@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, refuse_empty
+from ticdc_emit.changes.codec import Codec, ControlMessage, refuse_empty
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.changes.row_keys import row_keys_of
@@ -297,11 +297,10 @@ def _control(kind: str, names: tuple[str, str], ts: int, build_ts: int, sql: str
 
 
 @dataclass(frozen=True)
-class CanalJson:
+class CanalJson(Codec):
     options: CodecConfig
     switches: CanalJsonSwitches
-    compressed_parts: tuple[str, ...] = ("value",)
-    refuses_large_schemas: bool = False
+    compressed_parts: ClassVar[tuple[str, ...]] = ("value",)
 
     def rows(self, table: TableInfo) -> CanalJsonRows:
         return CanalJsonRows(table, self.options, self.switches)

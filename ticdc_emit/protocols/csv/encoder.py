@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import ControlMessage, refuse_empty
+from ticdc_emit.changes.codec import Codec, refuse_empty
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.changes.row_keys import handle_texts
@@ -27,7 +27,6 @@ from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.switches import CsvSwitches
 from ticdc_emit.protocols.row_images import images_of, refuse_values
-from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, LABEL_TYPES, WHOLE_TYPES, MySQLType
 
@@ -136,22 +135,14 @@ class CsvRows:
 
 
 @dataclass(frozen=True)
-class Csv:
+class Csv(Codec):
+    """Statements are in schema files, and how far the files are, ``metadata`` says."""
+
     options: CodecConfig
     switches: CsvSwitches
-    compressed_parts: tuple[str, ...] = ()
-    refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> CsvRows:
         return CsvRows(table, self.options, self.switches)
-
-    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
-        """Return no message: a statement is in a schema file."""
-        return None
-
-    def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
-        """Return no message: how far the files are, ``metadata`` says."""
-        return None
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Csv:

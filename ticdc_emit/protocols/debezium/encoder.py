@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.codec import Codec, ControlMessage
 from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, reuse_equal
 from ticdc_emit.columnar.buffers import to_text
@@ -351,10 +351,9 @@ class DebeziumRows:
 
 
 @dataclass(frozen=True)
-class Debezium:
+class Debezium(Codec):
     settings: DebeziumSettings
-    compressed_parts: tuple[str, ...] = ("key", "value")
-    refuses_large_schemas: bool = False
+    compressed_parts: ClassVar[tuple[str, ...]] = ("key", "value")
 
     def rows(self, table: TableInfo) -> DebeziumRows:
         return DebeziumRows(table, self.settings)

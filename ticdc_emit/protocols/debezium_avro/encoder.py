@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import ControlMessage, RegisteredRows
+from ticdc_emit.changes.codec import Codec, ControlMessage, RegisteredRows
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro import long_pieces, sized_bytes, zigzag_bytes
@@ -33,7 +33,7 @@ from ticdc_emit.protocols.debezium_avro.schema import (
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
 from ticdc_emit.protocols.debezium_common.payloads import ddl_payloads, is_sent, watermark_payloads
 from ticdc_emit.protocols.debezium_common.schema import CONNECTOR, VERSION, DebeziumSettings
-from ticdc_emit.protocols.json_values import SchemaTexts, schema_text
+from ticdc_emit.protocols.json_values import schema_text
 from ticdc_emit.protocols.row_images import BinaryImages, images_of, refuse_values
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
@@ -100,13 +100,12 @@ class DebeziumAvroRows(RegisteredRows):
         rest = zigzag_bytes(0) + NULL + _text("") + zigzag_bytes(0) + zigzag_bytes(0) + NULL + NULL
         return _text(VERSION) + _text(CONNECTOR) + cluster, table + rest, cluster
 
-    def schemas(self, op: Op) -> Mapping[str, str]:
-        """Return the schema texts by part, in order of registration; reading an invalid one raises."""
-        made: dict[str, Callable[[], str]] = {
+    def schemas(self, op: Op) -> Mapping[str, Callable[[], str]]:
+        """Return what makes the schema texts, by part, in order of registration."""
+        return {
             "key": lambda: schema_text(key_schema(self.table, self.settings)),
             "value": lambda: schema_text(value_schema(self.table, self.settings)),
         }
-        return SchemaTexts(made)
 
     def registered_for(self, op: Op, column: str) -> Sequence[str]:
         """Return nothing: TiCDC looks at a row's values before it registers."""
@@ -232,11 +231,9 @@ def _encoded(kind: Any, value: Any) -> bytes:
 
 
 @dataclass(frozen=True)
-class DebeziumAvro:
+class DebeziumAvro(Codec):
     settings: DebeziumSettings
     headers: Mapping[str, bytes] = field(default_factory=dict)
-    compressed_parts: tuple[str, ...] = ()
-    refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> DebeziumAvroRows:
         return DebeziumAvroRows(table, self.settings)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, Starts, refuse_empty
+from ticdc_emit.changes.codec import Codec, ControlMessage, Starts, refuse_empty
 from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.changes.row_keys import row_ids_of
 from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, ObjectLayout, blank_where, join, reuse_equal
@@ -377,12 +377,11 @@ def name_members(schema: str, table: str, switches: OpenSwitches) -> bytes:
 
 
 @dataclass(frozen=True)
-class OpenProtocol:
+class OpenProtocol(Codec):
     options: CodecConfig
     switches: OpenSwitches
     packing: OpenPacking
-    compressed_parts: tuple[str, ...] = ("value",)
-    refuses_large_schemas: bool = False
+    compressed_parts: ClassVar[tuple[str, ...]] = ("value",)
 
     def rows(self, table: TableInfo) -> OpenRows:
         return OpenRows(table, self.options, self.switches)
