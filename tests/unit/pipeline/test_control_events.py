@@ -68,10 +68,10 @@ def test_a_watermark_stays_behind_by_the_lateness() -> None:
 def test_a_control_message_comes_after_the_rows_at_its_place() -> None:
     stamps = np.array([compose(4_500), compose(5_000), compose(5_000) + 1, compose(6_000)], np.uint64)
     schedule = PartitionSchedules(CONTROLS, ControlEncoder(plan()))
-    placed = schedule.among(("ticdc", 0), stamps, -1)
-    assert [type(event).__name__ for event in placed.events] == ["DdlEvent", "Watermark"]
-    assert placed.places.tolist() == [2, 2], "the DDL's own commit_ts has the old schema; a later row the new one"
-    assert schedule.among(("ticdc", 1), stamps[:1], -1).messages == []
+    events, _, places = schedule.among(("ticdc", 0), stamps, -1)
+    assert [type(event).__name__ for event in events] == ["DdlEvent", "Watermark"]
+    assert places.tolist() == [2, 2], "the DDL's own commit_ts has the old schema; a later row the new one"
+    assert schedule.among(("ticdc", 1), stamps[:1], -1)[1] == []
 
 
 def test_a_watermark_leaves_room_for_late_rows() -> None:

@@ -248,14 +248,6 @@ class ControlEncoder:
         return fault
 
 
-class PlacedControls(NamedTuple):
-    """Control messages among rows. ``places``: the row before which each comes, rising; the number of rows: last."""
-
-    events: Sequence[Event]
-    messages: Sequence[ControlMessage]
-    places: npt.NDArray[np.int64]
-
-
 class PartitionSchedules:
     """What may have to be sent, by topic-partition: each asks for its own, however many tables a changefeed has."""
 
@@ -283,8 +275,12 @@ class PartitionSchedules:
             self._by_target[target] = known
         return known
 
-    def among(self, target: Target, stamps: npt.NDArray[np.uint64], after: int) -> PlacedControls:
-        """Return what comes before the last of the rows with ``stamps``; ``after``: the last row before them, or -1."""
+    def among(
+        self, target: Target, stamps: npt.NDArray[np.uint64], after: int
+    ) -> tuple[list[Event], list[ControlMessage], npt.NDArray[np.int64]]:
+        """Return what comes before the last of the rows with ``stamps``: events, their messages, and the row before
+        which each comes. ``after``: the commit_ts of the last row before them, or -1.
+        """
         events: list[Event] = []
         messages: list[ControlMessage] = []
         stamps_before: list[int] = []
@@ -296,7 +292,7 @@ class PartitionSchedules:
                 stamps_before.append(control.after)
         # a row of the same TSO is before it
         places = np.searchsorted(stamps, np.array(stamps_before, np.uint64), side="right")
-        return PlacedControls(events, messages, places)
+        return events, messages, places
 
 
 class FinalControls(NamedTuple):

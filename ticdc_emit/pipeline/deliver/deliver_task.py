@@ -34,10 +34,10 @@ from ticdc_emit.pipeline.deliver.control_events import (
     count_controls,
 )
 from ticdc_emit.pipeline.deliver.file_delivery import write_files
-from ticdc_emit.pipeline.deliver.merge import HeldMerge, HeldRows, Merge, MergedRows, place_controls
+from ticdc_emit.pipeline.deliver.merge import HeldMerge, Merge, MergedRows
 from ticdc_emit.pipeline.encode.bad_rows import SkippedFile, combine_failures
 from ticdc_emit.pipeline.encode.chunks import ChunkFolder, ChunkStore
-from ticdc_emit.pipeline.encode.encode_task import Held
+from ticdc_emit.pipeline.encode.encode_task import HeldRows
 from ticdc_emit.pipeline.encode.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY
 from ticdc_emit.pipeline.encode.message_packing import MessagePacker
@@ -266,10 +266,9 @@ class DeliverTask:
             else:
                 yield result_batch(self._deliver(store, merges))
 
-    def here(self, made: Held) -> dict[Target, TaskResult]:
+    def here(self, held: HeldRows) -> dict[Target, TaskResult]:
         """Deliver the rows of a whole batch that are in this process; raises what is wrong with them."""
-        held = HeldRows(made)
-        merges = held.merges()
+        merges = HeldMerge.of(held)
         self._refuse(held, merges)
         return self._deliver(held, merges)
 
@@ -345,13 +344,13 @@ class DeliverTask:
             for rows in window.slices(_SLICE_BYTES):
                 if self.digests:
                     result.digest += rows_digest(target, rows, result.rows)
-                if self.table_digests and not self.check_only:
-                    result.changes = add_counts(result.changes, table_digests(rows, self.plan))
-                if not self.check_only:
-                    controls = count_controls(place_controls(rows, target, schedules, result.max_commit_ts))
-                    result.controls = add_counts(result.controls, controls)
-                    result.max_commit_ts = int(rows.stamps[-1])
                 result.rows += rows.num_rows
-                if not self.check_only:
-                    yield rows
+                if self.check_only:
+                    continue
+                if self.table_digests:
+                    result.changes = add_counts(result.changes, table_digests(rows, self.plan))
+                events, rows.due, rows.places = schedules.among(target, rows.stamps, result.max_commit_ts)
+                result.controls = add_counts(result.controls, count_controls(events))
+                result.max_commit_ts = int(rows.stamps[-1])
+                yield rows
         result.digest %= DIGEST_END

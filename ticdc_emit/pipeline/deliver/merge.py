@@ -7,7 +7,6 @@ holds. So rows of many chunks cost little more than those of one.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,12 +21,9 @@ from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.model import with_ends
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch, Target
-from ticdc_emit.delivery.claims import Claim
-from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.arrange.sort_key import STAMP_BYTES, TRANSACTION_BYTES, commit_stamps, order_of, rank_by_kind
-from ticdc_emit.pipeline.deliver.control_events import Event, PartitionSchedules
-from ticdc_emit.pipeline.encode.chunks import Chunk, ChunkStore, messages_by_target
-from ticdc_emit.pipeline.encode.encode_task import Held
+from ticdc_emit.pipeline.encode.chunks import Chunk, ChunkStore
+from ticdc_emit.pipeline.encode.encode_task import HeldRows
 from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, Places, SortedRows, SortedRuns, merged_order
 from ticdc_emit.pipeline.encode.message_packing import MessagePacker
 from ticdc_emit.pipeline.encode.messages import control_batch
@@ -250,44 +246,17 @@ class Merge:
                 yield from (MergedRows.merged([SortedRows.of(rows)]) for rows in runs.windows())
 
 
-class HeldRows:
-    """The messages of all rows of a batch in one process, as a ``ChunkStore`` has those of chunks."""
-
-    failures: Sequence[TicdcEmitError] = ()
-    returns_counts = True
-
-    def __init__(self, held: Held) -> None:
-        self._made, self._sorter, self._told, self.skipped = held
-        self.late_rows, self.filtered = self._sorter.late_rows, self._sorter.kept_back
-        self.changes = sum((Counter(each.changes) for each in self._made), Counter[str]())
-
-    def merges(self) -> dict[Target, HeldMerge]:
-        split = {topic: pa.array(sorted(own), pa.binary()) for topic, own in self._sorter.split_transactions.items()}
-        rows = messages_by_target(self._made) if self._made else ()
-        ranked_rows = sorted((target, ranked(own, split.get(target[0]))) for target, own in rows)
-        return {
-            target: HeldMerge(MergedRows([own], commit_stamps(own.column(ORDER_KEY)))) for target, own in ranked_rows
-        }
-
-    def claims(self, target: Target) -> Iterator[list[Claim]]:
-        """Yield the objects that messages of a topic-partition name."""
-        yield [claim for each in self._made for place, claim in each.encoded.claims if each.target(place) == target]
-
-    def skipped_lines(self) -> Iterator[bytes]:
-        """Yield the lines of JSON for skipped rows, in the rows' order."""
-        return (row.line() for row in sorted(self._told, key=lambda row: row.order))
-
-    def counts(self) -> Iterator[pa.RecordBatch]:
-        """Yield what was counted (``pipeline.arrange.row_counts``)."""
-        if self._sorter.row_counts:
-            yield self._sorter.row_counts.sums()
-
-
 @dataclass(frozen=True)
 class HeldMerge:
     """The rows of one topic-partition, all at once."""
 
     rows: MergedRows
+
+    @classmethod
+    def of(cls, held: HeldRows) -> dict[Target, HeldMerge]:
+        split = {topic: pa.array(sorted(own), pa.binary()) for topic, own in held.transactions.items()}
+        rows = sorted((target, ranked(own, split.get(target[0]))) for target, own in held.messages())
+        return {target: cls(MergedRows([own], commit_stamps(own.column(ORDER_KEY)))) for target, own in rows}
 
     def windows(self) -> Iterator[MergedRows]:
         yield self.rows
@@ -307,13 +276,6 @@ def ranked(batch: pa.RecordBatch, transactions: pa.Array | None) -> pa.RecordBat
     batch = batch.set_column(batch.schema.get_field_index(ORDER_KEY), ORDER_KEY, keys)
     order = order_of(keys)
     return batch if order is None else batch.take(order)
-
-
-def place_controls(rows: MergedRows, target: Target, schedules: PartitionSchedules, after: int) -> Sequence[Event]:
-    """Put the control messages that are due among the rows; return their events. ``after``: last commit_ts, or -1."""
-    placed = schedules.among(target, rows.stamps, after)
-    rows.due, rows.places = placed.messages, placed.places
-    return placed.events
 
 
 def _split_at(held: list[_Rest], bound: bytes | None) -> tuple[list[SortedRows], list[_Rest]]:

@@ -273,7 +273,7 @@ def _find_bad_rows(rows: Rows, attempt: Callable[[Rows], object]) -> list[_Found
                 bad_rows += bad
                 left.append(np.setdiff1d(tried, [each.row for each in bad], assume_unique=True))
             elif len(tried) == 1:
-                bad_rows.append(_Found(int(tried[0]), partial(_same, fault)))
+                bad_rows.append(_Found(int(tried[0]), partial(lambda error: error, fault)))
             else:
                 left += [tried[len(tried) // 2 :], tried[: len(tried) // 2]]
     return sorted(bad_rows, key=lambda each: each.row)
@@ -284,10 +284,6 @@ def _alike(tried: Rows, fault: RowError) -> list[_Found]:
         return []
     numbers = {place: number for number, place in enumerate(fault.alike.places)}  # both halves of an update may be bad
     return [_Found(int(tried[place]), partial(fault.alike.error, number)) for place, number in numbers.items()]
-
-
-def _same(fault: RowError) -> RowError:
-    return fault
 
 
 @dataclass
@@ -334,10 +330,6 @@ def skipped_rows(refused: Iterable[Refused]) -> list[BadRow]:
         if isinstance(error, CorruptedRowError):
             raise error from None
     return [row for row, _ in described]
-
-
-def count_by_table(rows: Iterable[BadRow]) -> Counter[str]:
-    return Counter(f"{row.schema}.{row.table}" for row in rows)
 
 
 def _rank(row: BadRow) -> tuple[bytes, str, str, str]:

@@ -33,7 +33,7 @@ from ticdc_emit.delivery.temporary import close_quietly, writing_temporary_files
 from ticdc_emit.errors import TemporaryFileError, TicdcEmitError
 from ticdc_emit.pipeline.arrange.sort_key import commit_stamps, order_of
 from ticdc_emit.pipeline.encode.bad_rows import BadRow
-from ticdc_emit.pipeline.encode.error_json import error_as_json, error_from_json, unreadable
+from ticdc_emit.pipeline.encode.error_json import error_from_json, unreadable
 from ticdc_emit.pipeline.encode.external_sort import ORDER_KEY, SortedRuns
 
 CHUNK_SCHEMA = pa.schema(
@@ -190,17 +190,9 @@ def transaction_chunks(topic: str, transactions: Iterable[bytes], buckets: Bucke
         yield side_chunk(ChunkKind.TRANSACTIONS, bucket, (topic, 0), body)
 
 
-def failure_chunks(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch]:
-    """Yield the error for every task that delivers: none may send anything."""
-    body = error_as_json(error)
-    for bucket in range(buckets.count):
-        yield side_chunk(ChunkKind.FAILURE, bucket, ("", 0), body)
-
-
-def count_chunks(counts: pa.RecordBatch, buckets: Buckets) -> Iterator[pa.RecordBatch]:
-    """Yield a task's counts of ``COUNT_SCHEMA`` for every task that delivers: each schedules by those of all."""
-    body = to_ipc(counts)
-    return _batches(_Chunk(bucket, ChunkKind.COUNTS, "", 0, 0, body=body) for bucket in range(buckets.count))
+def chunks_for_all(kind: ChunkKind, body: bytes, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    """Yield an error, or a task's counts, for every task that delivers: none may send anything, or each schedules."""
+    return _batches(_Chunk(bucket, kind, "", 0, 0, body=body) for bucket in range(buckets.count))
 
 
 def skipped_chunks(rows: Sequence[BadRow], *, lines: bool) -> Iterator[pa.RecordBatch]:

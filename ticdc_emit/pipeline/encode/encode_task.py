@@ -6,13 +6,17 @@ driver raises it with its own type; trying again would not help.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeVar
+from functools import partial
+from typing import Literal, TypeVar
 
 import pyarrow as pa
 
+from ticdc_emit.delivery.base import Target
+from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import RegistryError, RowError, SchemaError, TicdcEmitError
 from ticdc_emit.pipeline.arrange.row_batch import BATCH_BYTES, BATCH_ROWS, RowBatch, TableGroup
 from ticdc_emit.pipeline.arrange.row_sorter import RowSorter
@@ -23,7 +27,6 @@ from ticdc_emit.pipeline.encode.bad_rows import (
     Refusals,
     Refused,
     Rows,
-    count_by_table,
     separate_bad_rows,
     skipped_rows,
 )
@@ -33,13 +36,15 @@ from ticdc_emit.pipeline.encode.chunks import (
     ChunkFolder,
     ChunkKind,
     EncodedRows,
-    count_chunks,
-    failure_chunks,
+    chunks_for_all,
     message_chunks,
+    messages_by_target,
     side_chunk,
     skipped_chunks,
+    to_ipc,
     transaction_chunks,
 )
+from ticdc_emit.pipeline.encode.error_json import error_as_json
 from ticdc_emit.pipeline.encode.messages import encode_batches
 from ticdc_emit.pipeline.plan.table_plans import Plan
 
@@ -47,13 +52,35 @@ _HELD_BYTES = 8 * 1024 * 1024
 _Packed = TypeVar("_Packed")
 
 
-class Held(NamedTuple):
-    """What all rows of a batch made in one process; ``told``: skipped rows, ``skipped``: their number by table."""
+class HeldRows:
+    """The messages of all rows of a batch in one process, as a ``ChunkStore`` has those of chunks."""
 
-    made: list[EncodedRows]
-    sorter: RowSorter
-    told: list[BadRow]
-    skipped: Mapping[str, int]
+    failures: Sequence[TicdcEmitError] = ()
+    returns_counts = True
+
+    def __init__(self, made: list[EncodedRows], sorter: RowSorter, bad_rows: list[BadRow]) -> None:
+        self._made, self._row_counts, self._bad_rows = made, sorter.row_counts, bad_rows
+        self.transactions = sorter.split_transactions
+        self.late_rows, self.filtered = sorter.late_rows, sorter.kept_back
+        self.skipped = Counter(f"{row.schema}.{row.table}" for row in bad_rows)
+        self.changes = sum((Counter(each.changes) for each in made), Counter[str]())
+
+    def messages(self) -> Iterator[tuple[Target, pa.RecordBatch]]:
+        """Yield the messages of each topic-partition (:func:`messages_by_target`)."""
+        return messages_by_target(self._made) if self._made else iter(())
+
+    def claims(self, target: Target) -> Iterator[list[Claim]]:
+        """Yield the objects that messages of a topic-partition name."""
+        yield [claim for each in self._made for place, claim in each.encoded.claims if each.target(place) == target]
+
+    def skipped_lines(self) -> Iterator[bytes]:
+        """Yield the lines of JSON for skipped rows, in the rows' order."""
+        return (row.line() for row in sorted(self._bad_rows, key=lambda row: row.order))
+
+    def counts(self) -> Iterator[pa.RecordBatch]:
+        """Yield what was counted (``pipeline.arrange.row_counts``)."""
+        if self._row_counts:
+            yield self._row_counts.sums()
 
 
 @dataclass(frozen=True)
@@ -77,15 +104,9 @@ class EncodeTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sorter, files = self._sorter(), ChunkFiles(self.folder)
-
-        def chunks(made: Iterable[EncodedRows]) -> Iterator[pa.RecordBatch]:
-            return self._chunks(made, files)
-
-        def skipped(rows: list[BadRow]) -> Iterator[pa.RecordBatch]:
-            return skipped_chunks(rows, lines=self.tells_skipped)
-
+        skipped = partial(skipped_chunks, lines=self.tells_skipped)
         try:
-            yield from self._blocks(batches, sorter, chunks, skipped)
+            yield from self._blocks(batches, sorter, partial(self._chunks, files=files), skipped)
             if sorter.late_rows:
                 yield side_chunk(ChunkKind.LATE, 0, ("", 0), rows=sorter.late_rows)
             for rule, count in sorter.kept_back.items():
@@ -93,11 +114,11 @@ class EncodeTask:
             for topic, transactions in sorter.split_transactions.items():
                 yield from transaction_chunks(topic, transactions, self.buckets)
             if sorter.row_counts:
-                yield from count_chunks(sorter.row_counts.sums(), self.buckets)
+                yield from chunks_for_all(ChunkKind.COUNTS, to_ipc(sorter.row_counts.sums()), self.buckets)
         except (RowError, SchemaError, RegistryError) as error:
-            yield from failure_chunks(error, self.buckets)
+            yield from chunks_for_all(ChunkKind.FAILURE, error_as_json(error), self.buckets)
 
-    def held(self, batches: Iterable[pa.RecordBatch]) -> Held:
+    def held(self, batches: Iterable[pa.RecordBatch]) -> HeldRows:
         """Return the messages of all rows, in this process; raises the error of the first bad one, which lists all."""
         sorter, bad_rows = self._sorter(), list[BadRow]()
 
@@ -105,8 +126,7 @@ class EncodeTask:
             bad_rows.extend(rows)
             return iter(())
 
-        made = list(self._blocks(batches, sorter, iter, skip))
-        return Held(made, sorter, bad_rows if self.tells_skipped else [], count_by_table(bad_rows))
+        return HeldRows(list(self._blocks(batches, sorter, iter, skip)), sorter, bad_rows)
 
     def _sorter(self) -> RowSorter:
         return RowSorter(self.plan, self.table, self.late, self.late_until, self.tick_ms)
