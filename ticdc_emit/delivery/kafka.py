@@ -27,10 +27,9 @@ from ticdc_emit.delivery.base import effective_partitions, unknown_topic
 from ticdc_emit.delivery.kafka_client import (
     RECORD_OVERHEAD_BYTES,
     ConnectionLog,
-    client_settings,
     find_topics,
     is_unreachable,
-    settings_refused,
+    new_client,
 )
 from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter, acquire
 from ticdc_emit.errors import ConfigError, DeliveryError, importing
@@ -287,16 +286,12 @@ class KafkaAdmin:
     """One admin connection, for one call of :meth:`KafkaSink.prepare` or :meth:`KafkaSink.message_limit`."""
 
     def __init__(self, sink: KafkaSink) -> None:
-        from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
         self._sink = sink
         self._timeout = sink.dial_timeout_ms / 1000
         self._log = ConnectionLog()
-        try:
-            self._client = AdminClient(client_settings(sink.connection_settings(), self._log))
-        except KafkaException as error:
-            raise settings_refused(error) from None
+        self._client = new_client(AdminClient, sink.connection_settings(), self._log)
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
         """Create missing topics and return the number of partitions to use (see the contract)."""

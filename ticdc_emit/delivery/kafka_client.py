@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ticdc_emit.config.secrets import Secret, foreign_text, hide
+from ticdc_emit.config.secrets import Secret, foreign_text, hide, hides_arguments
 from ticdc_emit.delivery.base import unknown_partition, unknown_topic
 from ticdc_emit.errors import (
     AuthenticationError,
@@ -20,10 +20,11 @@ from ticdc_emit.errors import (
 )
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+    from confluent_kafka import Consumer, KafkaError, Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.admin._metadata import ClusterMetadata
 
+_Client = TypeVar("_Client")
 
 RECORD_OVERHEAD_BYTES = 1_024
 """More than a record and its batch have beside key and value."""
@@ -37,16 +38,6 @@ _TLS_WORDS = ("SSL handshake", "SSL routines")
 
 
 _CONNECT = "Check the addresses, TLS and SASL options of the sink URI, or raise dial-timeout."
-
-
-def unreachable(brokers: Sequence[str], waited: float, cause: str, remedy: str = _CONNECT) -> BrokerUnreachableError:
-    """No broker of ``brokers`` answered for ``waited`` seconds; ``cause`` is the last thing that went wrong."""
-    detail = f": {foreign_text(cause)}" if cause else ""
-    return BrokerUnreachableError(
-        f"no Kafka broker of {', '.join(brokers)} answered in {waited:.1f} s{detail}",
-        remedy=remedy,
-        waited=round(waited, 1),
-    )
 
 
 def login_refused(brokers: Sequence[str], waited: float, cause: str) -> AuthenticationError:
@@ -65,17 +56,6 @@ def login_refused(brokers: Sequence[str], waited: float, cause: str) -> Authenti
 def _masked(cause: str) -> str:
     preamble = next((text for text in _PREAMBLES if cause.startswith(text)), "")
     return preamble + foreign_text(cause.removeprefix(preamble))
-
-
-def settings_refused(error: KafkaException) -> ConfigError:
-    """Return the error for a client that librdkafka does not even make."""
-    cause = error.args[0].str()
-    option = next((option for setting, option in _FILES.items() if setting in cause), None)
-    return ConfigError(
-        f"librdkafka refuses the Kafka options: {_masked(cause)}",
-        remedy="The file must be PEM, and readable on the driver and on every worker." if option else "",
-        option=option,
-    )
 
 
 def is_refusal(error: KafkaError) -> bool:
@@ -197,7 +177,13 @@ class ConnectionLog:
         """Return the error for ``waited`` seconds in vain; ``otherwise`` is the cause where no connection failed."""
         if self.refused:
             return login_refused(brokers, waited, self.cause)
-        return unreachable(brokers, waited, self.cause or otherwise, remedy)
+        cause = self.cause or otherwise
+        detail = f": {foreign_text(cause)}" if cause else ""
+        return BrokerUnreachableError(
+            f"no Kafka broker of {', '.join(brokers)} answered in {waited:.1f} s{detail}",
+            remedy=remedy,
+            waited=round(waited, 1),
+        )
 
     def _clean(self, text: str) -> str:
         return hide(text, (secret.reveal() for secret in self._secrets))
@@ -208,10 +194,22 @@ class ConnectionLog:
             self.cause, self.refused = cause, refused
 
 
-def client_settings(settings: Mapping[str, Any], log: ConnectionLog) -> dict[str, Any]:
-    """Return ``settings`` plus what every client of this library has."""
+@hides_arguments
+def new_client(kind: Callable[[dict[str, Any]], _Client], settings: Mapping[str, Any], log: ConnectionLog) -> _Client:
+    """Return a client with ``settings`` and what every one here has; ``ConfigError`` if librdkafka refuses them."""
+    from confluent_kafka import KafkaException
+
     log.hide(settings)
-    return {**settings, "logger": log, "error_cb": log.on_error}
+    try:
+        return kind({**settings, "logger": log, "error_cb": log.on_error})
+    except KafkaException as error:
+        cause = error.args[0].str()
+    option = next((option for setting, option in _FILES.items() if setting in cause), None)
+    raise ConfigError(
+        f"librdkafka refuses the Kafka options: {_masked(cause)}",
+        remedy="The file must be PEM, and readable on the driver and on every worker." if option else "",
+        option=option,
+    )
 
 
 def find_topics(

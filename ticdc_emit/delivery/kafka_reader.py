@@ -13,13 +13,7 @@ from uuid import uuid4
 
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.delivery.base import Message, Target
-from ticdc_emit.delivery.kafka_client import (
-    ConnectionLog,
-    client_settings,
-    delivery_failed,
-    find_topics,
-    settings_refused,
-)
+from ticdc_emit.delivery.kafka_client import ConnectionLog, delivery_failed, find_topics, new_client
 from ticdc_emit.errors import DeliveryError, importing
 
 if TYPE_CHECKING:
@@ -85,10 +79,7 @@ def _consumer(settings: Mapping[str, Any]) -> Iterator[tuple[Consumer, Connectio
         from confluent_kafka import Consumer, KafkaException
     own = {"group.id": f"ticdc-emit-reader-{uuid4()}", "enable.auto.commit": False, "auto.offset.reset": "error"}
     log, brokers = ConnectionLog(), str(settings.get("bootstrap.servers", "")).split(",")
-    try:
-        consumer = Consumer(client_settings({**settings, **own}, log))
-    except KafkaException as error:
-        raise settings_refused(error) from None
+    consumer = new_client(Consumer, {**settings, **own}, log)
     started = time.monotonic()
     try:
         yield consumer, log, brokers

@@ -25,25 +25,19 @@ from ticdc_emit.delivery.base import (
     unknown_partition,
     unknown_topic,
 )
-from ticdc_emit.delivery.kafka_client import (
-    ConnectionLog,
-    client_settings,
-    delivery_failed,
-    find_topics,
-    settings_refused,
-)
+from ticdc_emit.delivery.kafka_client import ConnectionLog, delivery_failed, find_topics, new_client
 from ticdc_emit.errors import DeliveryError, TicdcEmitError
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Message, Producer
+    from confluent_kafka import KafkaError, Message
 
 
 BATCH_BYTES = 1_000_000
 """librdkafka's own ``batch.size``; larger ones are not faster."""
 
 _BATCH_MESSAGES = 10_000
-_BROKERS_GONE = "Start the brokers and run the batch again, or in Python give KafkaSink a longer delivery_timeout_ms"
 """librdkafka's own ``batch.num.messages``."""
+_BROKERS_GONE = "Start the brokers and run the batch again, or in Python give KafkaSink a longer delivery_timeout_ms"
 
 BATCHES_AHEAD = 3
 """How many batches of a partition are enqueued at most: one on its way, one that is complete, and one that grows."""
@@ -231,7 +225,7 @@ class PooledProducer:
     """A producer with what its callbacks saw.  ``failed`` counts messages that were not delivered."""
 
     def __init__(self, settings: Settings) -> None:
-        from confluent_kafka import KafkaException, Producer
+        from confluent_kafka import Producer
 
         self.key: _Key = tuple(sorted(settings.items()))
         self.failed = 0
@@ -239,17 +233,9 @@ class PooledProducer:
         """Error, topic, partition and payload bytes of the first message that was not delivered."""
         self.log = ConnectionLog()
         self.partitions: dict[str, int] = {}
-        try:
-            # librdkafka itself would drop successes; the Python client counts them and spares only the callback.
-            self.producer: Producer = Producer(
-                {
-                    **client_settings(settings, self.log),
-                    "on_delivery": self._on_delivery,
-                    "delivery.report.only.error": True,
-                }
-            )
-        except KafkaException as error:
-            raise settings_refused(error) from None
+        # librdkafka itself would drop successes; the Python client counts them and spares only the callback.
+        own = {"on_delivery": self._on_delivery, "delivery.report.only.error": True}
+        self.producer = new_client(Producer, {**settings, **own}, self.log)
 
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error is None:

@@ -111,10 +111,6 @@ def _line(shown: Callable[[bytes | None], object], message: Message) -> bytes:
     return orjson.dumps({**message._asdict(), "key": key, "value": value}, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _base64(data: bytes | None) -> str | None:
-    return None if data is None else base64.b64encode(data).decode()
-
-
 def _binary(message: Message) -> bytes:
     place = struct.pack(">iq", message.partition, message.offset)
     return b"".join((_sized(message.topic.encode()), place, _sized(message.key), _sized(message.value)))
@@ -126,7 +122,7 @@ def _sized(data: bytes | None) -> bytes:
 
 FRAMINGS: Mapping[str, Callable[[Message], bytes]] = {
     "json": partial(_line, printable_bytes),
-    "base64": partial(_line, _base64),
+    "base64": partial(_line, lambda data: None if data is None else base64.b64encode(data).decode()),
     "binary": _binary,
 }
 """By the name of a framing, the bytes of a message."""

@@ -19,11 +19,10 @@ from ticdc_emit.delivery.kafka_client import (
     find_topics,
     is_refusal,
     login_refused,
-    settings_refused,
-    unreachable,
+    new_client,
 )
 from ticdc_emit.delivery.kafka_writer import _BROKERS_GONE
-from ticdc_emit.errors import AuthenticationError, BrokerUnreachableError, DeliveryError
+from ticdc_emit.errors import AuthenticationError, BrokerUnreachableError, ConfigError, DeliveryError
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 
@@ -33,6 +32,15 @@ LOGIN = "sasl_ssl://b:1/bootstrap: SASL authentication error: Authentication fai
 
 def kafka_error(name: str, text: str = "") -> Any:
     return confluent_kafka.KafkaError(getattr(confluent_kafka.KafkaError, name), text)
+
+
+def refused(cause: str) -> ConfigError:
+    def make(settings: dict[str, Any]) -> None:
+        raise confluent_kafka.KafkaException(kafka_error("_INVALID_ARG", cause))
+
+    with pytest.raises(ConfigError) as caught:
+        new_client(make, {}, ConnectionLog())
+    return caught.value
 
 
 def fail(log: ConnectionLog, text: str) -> None:
@@ -152,7 +160,7 @@ def test_what_kafka_answers_is_not_asked_again() -> None:
     ],
 )
 def test_settings_that_make_no_client(cause: str, option: str, words: str) -> None:
-    error = settings_refused(confluent_kafka.KafkaException(kafka_error("_INVALID_ARG", cause)))
+    error = refused(cause)
     assert error.option == option
     assert words in error.message
     assert error.remedy
@@ -164,10 +172,10 @@ def test_nothing_that_a_terminal_acts_on_is_repeated() -> None:
     log.on_error(kafka_error("SASL_AUTHENTICATION_FAILED", text))
     errors = [
         log.failure(["h:1"], 1.0),
-        unreachable(["h:1"], 1.0, text),
+        ConnectionLog().failure(["h:1"], 1.0, text),
         delivery_failed(kafka_error("POLICY_VIOLATION", text), "t"),
         delivery_failed(kafka_error("MSG_SIZE_TOO_LARGE", text), "t", 0, 10),
-        settings_refused(confluent_kafka.KafkaException(kafka_error("_INVALID_ARG", text))),
+        refused(text),
     ]
     for error in errors:
         assert r"\u001b[2J\nall rows sent\u2028" in str(error)
