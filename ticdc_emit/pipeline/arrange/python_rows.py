@@ -34,6 +34,7 @@ from ticdc_emit.sql.types import (
     FLOAT_TYPES,
     LABEL_TYPES,
     MOMENT_TYPES,
+    NUMBER_TYPES,
     STRING_TYPES,
     WHOLE_TYPES,
     MySQLType,
@@ -44,8 +45,6 @@ _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
 
 _Print: TypeAlias = Callable[[Column, Any, dt.tzinfo], "str | None"]
-
-
 _Image = Mapping[str, Any]
 _IMAGES = ("before", "after")
 
@@ -298,32 +297,22 @@ def _document(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     return _characters(column, value, zone)
 
 
-def _whole(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+def _number(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     if isinstance(value, bytes) and column.type == MySQLType.BIT and len(value) <= 8:
         return str(int.from_bytes(value, "big"))
-    return _decimal(column, value, zone)
-
-
-def _decimal(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     if isinstance(value, float):
-        return _text_of_float(value, is_whole=column.type in WHOLE_TYPES)
+        return repr(float(value)) if column.type in FLOAT_TYPES else _text_of_float(column, value)
     if isinstance(value, int):
         return str(int(value))
     return str(value) if isinstance(value, Decimal) else _only_text(column, value, zone)
 
 
-def _text_of_float(value: float, *, is_whole: bool) -> str:
-    number = pa.array([value], pa.float64())
+def _text_of_float(column: Column, value: float) -> str:
+    exact = floats_to_integers if column.type in WHOLE_TYPES else floats_to_decimal_text
     try:
-        return str((floats_to_integers if is_whole else floats_to_decimal_text)(number)[0])
+        return str(exact(pa.array([value], pa.float64()))[0])
     except ValueRefused as fault:
         raise ValueError(fault.reason) from None
-
-
-def _float(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
-    if isinstance(value, float):
-        return repr(float(value))
-    return _decimal(column, value, zone)
 
 
 def _moment(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
@@ -363,11 +352,9 @@ def _vector(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
 
 _PRINTERS: dict[MySQLType, _Print] = {
     **dict.fromkeys(STRING_TYPES, _characters),
-    **dict.fromkeys(WHOLE_TYPES, _whole),
-    **dict.fromkeys(FLOAT_TYPES, _float),
+    **dict.fromkeys(NUMBER_TYPES, _number),
     **dict.fromkeys(MOMENT_TYPES, _moment),
     **dict.fromkeys(DATE_TYPES, _day),
-    MySQLType.NEWDECIMAL: _decimal,
     MySQLType.DURATION: _duration,
     MySQLType.VECTOR_FLOAT32: _vector,
     MySQLType.JSON: _document,
