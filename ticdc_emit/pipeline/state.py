@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -113,12 +113,8 @@ class BatchState:
         return replace(self, ddl=tuple(sorted([*self.ddl, *new], key=lambda entry: entry[0])))
 
     def _has(self, statement: DdlStatement) -> bool:
-        place = bisect_left(self.ddl, statement[0], key=lambda entry: entry[0])
-        while place < len(self.ddl) and self.ddl[place][0] == statement[0]:
-            if self.ddl[place] == statement:
-                return True
-            place += 1
-        return False
+        first, end = (cut(self.ddl, statement[0], key=lambda entry: entry[0]) for cut in (bisect_left, bisect_right))
+        return statement in self.ddl[first:end]
 
     def refuse_other_rows(self, rows: int, digest: str | None) -> None:
         """Raise :class:`StateError` if it is known what the batch's rows are, and these are others."""

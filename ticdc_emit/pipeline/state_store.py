@@ -105,9 +105,7 @@ class FsspecStateStore:
         self._token = None
 
     def _refuse_other_writer(self) -> None:
-        content = b""
-        with storage("read"), suppress(FileNotFoundError):
-            content = bytes(self._fs.cat_file(f"{self._root}/{_WRITER}"))
+        content = _content(self._fs, f"{self._root}/{_WRITER}") or b""
         writer: dict[str, Any] = {}
         with suppress(StateError):  # what cannot be read is not this writer's
             writer = object_of(content, _WRITER)
@@ -142,13 +140,8 @@ class FsspecStateStore:
         return DdlHistory(self._fs, self._root)
 
     def load(self, batch_id: int) -> BatchState | None:
-        with storage("read", batch_id=batch_id):
-            try:
-                with self._fs.open(self._path(batch_id), "rb") as file:
-                    content = file.read()
-            except FileNotFoundError:
-                return None
-        return record_of(content, batch_id, self._history.ddl)
+        content = _content(self._fs, self._path(batch_id), batch_id)
+        return None if content is None else record_of(content, batch_id, self._history.ddl)
 
     def latest_before(self, batch_id: int) -> BatchState | None:
         """Return the last completed record before a batch without one; ``StateError`` if a later batch has one."""
@@ -182,12 +175,8 @@ class FsspecStateStore:
 
     def read(self, name: str) -> dict[str, Any] | None:
         """Return a record beside those of batches, by the name of its file; ``None`` if there is none."""
-        with storage("read"):
-            try:
-                content = self._fs.cat_file(f"{self._root}/{name}")
-            except FileNotFoundError:
-                return None
-        return object_of(content, name)
+        content = _content(self._fs, f"{self._root}/{name}")
+        return None if content is None else object_of(content, name)
 
     def write(self, name: str, record: dict[str, Any]) -> None:
         with storage("used"):
@@ -241,6 +230,14 @@ _WRITER = "writer.json"
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _content(fs: Any, path: str, batch_id: int | None = None) -> bytes | None:
+    with storage("read", batch_id=batch_id):
+        try:
+            return bytes(fs.cat_file(path))
+        except FileNotFoundError:
+            return None
 
 
 def _replace(fs: Any, path: str, content: bytes, batch_id: int | None = None) -> None:
@@ -316,11 +313,9 @@ class DdlHistory:
         del self._statements[number * _PER_FILE :]
         self._latest = (), []
         while len(self._statements) == number * _PER_FILE:
-            with storage("read"):
-                try:
-                    content = bytes(self._fs.cat_file(f"{self._root}/{_name(number)}"))
-                except FileNotFoundError:
-                    break
+            content = _content(self._fs, f"{self._root}/{_name(number)}")
+            if content is None:
+                break
             record = object_of(content, _name(number))
             self._take((commit_ts, schema, query) for commit_ts, schema, query in record["ddl"])
             number += 1
