@@ -168,7 +168,7 @@ class StorageFiles:
         self._dispatchers = dispatchers
         self._dates_return = dates_return
         self._pending: dict[_Key, _Pending] = {}
-        self._versions: dict[_Key, int | None] = {}
+        self._versions: dict[_Key, int] = {}
         self._numbers: dict[_Key, tuple[str, int]] = {}
         self.discarded = 0, 0
 
@@ -193,13 +193,11 @@ class StorageFiles:
         pending.size += len(rows.data)
         pending.count += rows.count
         if not rows.goes_on:
-            self._cut(key)
+            self.cut(rows)
 
     def cut(self, rows: TableRows) -> None:
         """Write the file of the same table, version and partition as these rows, if what waits fills it."""
-        self._cut(self._key(rows))
-
-    def _cut(self, key: _Key) -> None:
+        key = self._key(rows)
         if key in self._pending and self._pending[key].size >= self._options.file_size:
             self._write_rows([key])
 
@@ -218,7 +216,7 @@ class StorageFiles:
     def _write_rows(self, keys: Iterable[_Key]) -> None:
         for key in sorted(keys, key=lambda key: self._rows_folder(key, self._pending[key].table, key.version)[0]):
             pending = self._pending.pop(key)
-            version = self._version_of_folder(key, pending)
+            version = self._versions.get(key) or self._find_version(key, pending)
             if version is None:
                 logger.warning(
                     "rows of %s.%s are discarded, as TiCDC does it: a newer version of the table has the same columns",
@@ -226,7 +224,8 @@ class StorageFiles:
                     key.table,
                 )
                 self.discarded = self.discarded[0] + pending.count, self.discarded[1] + pending.size
-                continue
+                continue  # the version is looked for again with the next rows
+            self._versions[key] = version
             folder, date = self._rows_folder(key, pending.table, version)
             names = self._names(key)
             name = names.name(self._next_number(key, folder, date, names))
@@ -246,14 +245,6 @@ class StorageFiles:
         shows = self._options.enable_table_across_nodes and self._switches.dispatcher_ids
         dispatcher = self._dispatchers(key.physical_id) if shows else ""
         return FileNames(self._rules.extension, self._options.file_index_digit, dispatcher)
-
-    def _version_of_folder(self, key: _Key, pending: _Pending) -> int | None:
-        if key not in self._versions:
-            self._versions[key] = self._find_version(key, pending)
-        version = self._versions[key]
-        if version is None:
-            del self._versions[key]  # looked for again with the next rows
-        return version
 
     def _find_version(self, key: _Key, pending: _Pending) -> int | None:
         info = pending.table

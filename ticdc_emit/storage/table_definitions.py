@@ -154,7 +154,6 @@ def _column_of(members: Mapping[str, Any], number: int) -> Column:
 
 
 def _marshalled(value: Any, depth: int) -> bytes:
-    """Return a value of JSON as Go prints it with an indent."""
     if isinstance(value, Mapping):
         members = (b'"%s": %s' % (name.encode(), _marshalled(each, depth + 1)) for name, each in value.items())
         return _enclosed(b"{", members, b"}", depth)

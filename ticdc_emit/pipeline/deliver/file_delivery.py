@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, HeadedRows
+from ticdc_emit.changes.codec import HeadedRows
 from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Target
@@ -130,7 +130,9 @@ class _TableFiles:
         for place, message in zip(merged.places.tolist(), merged.due, strict=True):
             self._write(rows.slice(start, place))
             start = place
-            self._write_control(message)
+            self._flush()
+            for path, content in files_in(message.key, message.value):
+                self._folder.write(path, content)
         self._write(rows.slice(start, len(rows)))
         self.count = self.count.plus(PartitionCount(merged.num_rows + len(merged.due), size))
 
@@ -139,11 +141,6 @@ class _TableFiles:
         if self._files is not None:
             self.discarded, size = self._files.discarded
             self.count = PartitionCount(self.count.messages - self.discarded, self.count.bytes - size)
-
-    def _write_control(self, message: ControlMessage) -> None:
-        self._flush()
-        for path, content in files_in(message.key, message.value):
-            self._folder.write(path, content)
 
     def _flush(self) -> None:
         if self._files is not None:
