@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.times import without_fraction
 from ticdc_emit.columnar.values import plain_text
@@ -31,28 +32,16 @@ from ticdc_emit.sql.words import to_lower
 Hashes = npt.NDArray[np.uint32]
 
 
-class RowValues(Protocol):
-    """The rows of a batch, column by column."""
-
-    def values(self, column: Column) -> pa.Array:
-        """Return the accepted values of a column (``columnar.values``)."""
-
-
 def table_hash(schema: str, table: str) -> int:
     """Return the hash of the ``table`` (and ``default``) dispatcher: CRC-32 (IEEE) of both names joined, as UTF-8."""
     return crc32((schema + table).encode())
-
-
-def partition_of(hash_value: int, partitions: int) -> int:
-    """Return the partition, ``0 <= partition < partitions``, of an unsigned 32-bit hash."""
-    return hash_value % partitions
 
 
 def partitions_of(
     rule: PartitionRule,
     hashed: Hashed,
     seed: int | Hashes,
-    image: RowValues,
+    image: Image,
     commit_ts: pa.Array,
     count: int,
     switches: RoutingSwitches,
@@ -68,7 +57,7 @@ def partitions_of(
     if rule.kind == "ts":
         return pa.array((commit_ts.to_numpy() % np.uint64(count)).astype(np.int32))
     if not hashed and isinstance(seed, int):
-        return partition_of(seed, count)
+        return seed % count
     hashes: Hashes = np.full(len(commit_ts), seed, np.uint32)
     for name, column in hashed:
         hashes ^= _column_hashes(name, column, image.values(column), switches)

@@ -5,7 +5,6 @@ A version of a known table that a discarded DDL made is ignored: rows keep the p
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -49,7 +48,7 @@ Unreplicated: TypeAlias = Mapping[tuple[str, str], tuple[LeftOut, ...]]
 
 
 class Replication:
-    """Follows a changefeed's DDL. ``filtered_ddl`` counts the DDL that is not sent, by reason."""
+    """Follows a changefeed's DDL."""
 
     def __init__(self, config: ChangefeedConfig, schemas: Iterable[str], tables: Sequence[TableInfo]) -> None:
         self._rules = FilterRules.of(config)
@@ -66,7 +65,6 @@ class Replication:
         self._accepted: dict[tuple[str, str], bool] = {}  # by name: one table may have thousands of versions
         self._fates: dict[tuple[int, int, str], str] = {}
         self._instead: dict[tuple[int, int, str], TableInfo] = {}
-        self.filtered_ddl: Counter[str] = Counter()
 
     @classmethod
     def of(cls, config: ChangefeedConfig, catalog: Catalog) -> Replication:
@@ -82,8 +80,6 @@ class Replication:
         found = self._ddl_filter.verdicts(events, commit_ts - 1, bdr_role)
         self._targets.follow(found)
         for verdict in found:
-            if not verdict.is_sent:
-                self.filtered_ddl[verdict.reason] += 1
             self._remember(verdict)
         return found
 

@@ -5,6 +5,7 @@ Source: ``cdc/sink/dmlsink/mq/transformer/columnselector/column_selector.go`` of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ticdc_emit.config import ChangefeedConfig
@@ -16,16 +17,10 @@ from ticdc_emit.schema.model import TableInfo
 
 
 @dataclass(frozen=True)
-class _Selector:
-    tables: TableFilter
-    columns: ColumnFilter
-
-
-@dataclass(frozen=True)
 class ColumnSelectors:
     """The selectors of a changefeed, in order."""
 
-    selectors: tuple[_Selector, ...] = ()
+    selectors: tuple[tuple[TableFilter, ColumnFilter], ...] = ()
     switches: RoutingSwitches = RoutingSwitches()
 
     @classmethod
@@ -33,7 +28,7 @@ class ColumnSelectors:
         """Read the selectors; :class:`~ticdc_emit.errors.ConfigError` for a wrong matcher or column pattern."""
         return cls(
             tuple(
-                _Selector(
+                (
                     TableFilter.parse(selector.matcher, case_sensitive=changefeed.case_sensitive),
                     ColumnFilter.parse(selector.columns),
                 )
@@ -48,10 +43,9 @@ class ColumnSelectors:
         Raises :class:`~ticdc_emit.errors.ColumnSelectorError` if no complete key remains, where the release checks
         that.
         """
-        selector = next(iter(self._serving(table)), None)
-        if selector is None:
+        left = next(self._left(table), None)
+        if left is None:
             return table
-        left = frozenset(column.name for column in table.columns if selector.columns.matches(column.name))
         if self.switches.selected_keys == "checked":
             _check_keys(table, left.intersection(column.name for column in table.row_columns))
         return table if len(left) == len(table.columns) else replace(table, selected=left)
@@ -63,8 +57,7 @@ class ColumnSelectors:
         that the ``columns`` dispatcher hashes.
         """
         needed = rule.columns if rule.kind == "columns" else ()
-        for selector in self._serving(table):
-            left = frozenset(column.name for column in table.columns if selector.columns.matches(column.name))
+        for left in self._left(table):
             for column in table.columns:
                 if column.name in needed and column.name not in left:
                     raise _failed(
@@ -74,8 +67,10 @@ class ColumnSelectors:
                     )
             _check_keys(table, left)
 
-    def _serving(self, table: TableInfo) -> list[_Selector]:
-        return [selector for selector in self.selectors if selector.tables.matches(table.schema, table.name)]
+    def _left(self, table: TableInfo) -> Iterator[frozenset[str]]:
+        for tables, columns in self.selectors:
+            if tables.matches(table.schema, table.name):
+                yield frozenset(column.name for column in table.columns if columns.matches(column.name))
 
 
 def _check_keys(table: TableInfo, left: frozenset[str]) -> None:

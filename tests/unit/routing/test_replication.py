@@ -238,7 +238,6 @@ def test_older_releases_apply_the_ddl_of_an_ignored_transaction(release: str) ->
     feed = Feed(release, {"ignore-txn-start-ts": [9, 19]})
     statements = CREATE.format("keep1"), "rename table keep1 to keep2", "alter table keep2 add column w int"
     assert feed.run(*statements) == ["ignored", "ignored", "sent"]
-    assert feed.replication.filtered_ddl == {"ignore-txn-start-ts": 2}
     assert not feed.left_out("keep2")
     with pytest.raises(DdlError, match="whose creation it discarded"):
         Feed("classic-8.5.4", {"ignore-txn-start-ts": [9]}).run(statements[0], "alter table keep1 add column w int")

@@ -22,6 +22,7 @@ from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.pipeline.arrange.row_reader import IMAGES, ImageName, read_image
 from ticdc_emit.pipeline.arrange.transactions import RANKS, kind_ranks, split_updates, values_differ
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
+from ticdc_emit.routing.filter_rules import KEYLESS
 from ticdc_emit.routing.filter_rules import START_TS as BY_START_TS
 from ticdc_emit.routing.row_filters import RowFilter
 
@@ -31,8 +32,9 @@ def drop_unreplicated(
 ) -> pa.RecordBatch:
     """Count and drop rows that are not replicated; ``keyless``: also those without a handle key, else refused later."""
     if table.left_out:
-        left_out = table.rows_left_out(batch.column("commit_ts"), keyless=keyless)
-        batch = _drop(batch, left_out, kept_back)
+        stamps = batch.column("commit_ts").to_numpy(zero_copy_only=False).astype(np.uint64)
+        spans = [span for span in table.left_out if keyless or span.reason != KEYLESS]
+        batch = _drop(batch, [(span.reason, span.covers(stamps)) for span in spans], kept_back)
     if plan.ignored_start_ts and START_TS in batch.schema.names:
         starts = batch.column(START_TS).fill_null(-1).to_numpy(zero_copy_only=False)
         wanted = np.fromiter(plan.ignored_start_ts, np.uint64, len(plan.ignored_start_ts)).astype(np.int64)

@@ -36,7 +36,7 @@ from ticdc_emit.errors import (
 from ticdc_emit.pipeline.plan.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.routing.filter_rules import KEYLESS, EventFilters
-from ticdc_emit.routing.partitions import PartitionRule, partition_of, table_hash
+from ticdc_emit.routing.partitions import PartitionRule, table_hash
 from ticdc_emit.routing.replication import LeftOut, TableHistory, Unreplicated
 from ticdc_emit.routing.row_filters import RowFilter, check_expressions
 from ticdc_emit.routing.selectors import ColumnSelectors
@@ -109,12 +109,6 @@ class TablePlan:
         """Raise :class:`SchemaError` if no version of the table is replicated because none has a handle key."""
         if self.left_out and all(span.reason == KEYLESS for span in self.left_out) and not any(self.encoders):
             raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=self.full_name)
-
-    def rows_left_out(self, commit_ts: pa.Array, *, keyless: bool) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
-        """Yield why a span is left out, and its rows; ``keyless``: spans without a handle key count too."""
-        for span in self.left_out:
-            if keyless or span.reason != KEYLESS:
-                yield span.reason, span.covers(commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64))
 
     @property
     def newest(self) -> TableInfo:
@@ -475,7 +469,7 @@ def _route_of(router: Router, schema: str, name: str) -> _Route:
     partitions = router.count(topic)
     # a rule by value is asked even for one partition: it may not fit the table
     constant = not rule.by_value and (partitions == 1 or rule.kind == "table")
-    return _Route(topic, partition_of(table_hash(schema, name), partitions) if constant else None, rule, partitions)
+    return _Route(topic, table_hash(schema, name) % partitions if constant else None, rule, partitions)
 
 
 def _row_filters(
