@@ -79,11 +79,6 @@ class Encoding:
     state: BatchState
     encode: EncodeTask
 
-    @classmethod
-    def of_table(cls, state: BatchState, encode: EncodeTask, table: tuple[str, str] | None) -> Encoding:
-        """Return the encoding of one table's rows, with what they need of the plan, or of rows that name theirs."""
-        return cls(state, encode if table is None else replace(encode, table=table, plan=encode.plan.of_table(*table)))
-
 
 @dataclass(frozen=True)
 class EncodedBatch:

@@ -403,7 +403,7 @@ class Changefeed:
             return None
         plan = self._planner.registered(planned, EncodedBatch(state, table, ()))
         encode = self._encode_task(plan, planned.schedule.late_until, planned.rules)
-        return Encoding.of_table(state, encode, table)
+        return Encoding(state, encode.of_table(table))
 
 
 def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:

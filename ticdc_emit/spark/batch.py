@@ -255,8 +255,9 @@ class SparkBatch:
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
         """Run both tasks in Spark; deliver from this process if the store is in it."""
+        tables = [(df, typed_table(df.columns, name, encode.plan)) for name, df in self._frames.items()]
         with missing_packages_named(self.session), setting_off(self.session, _NUMBERED_CLASSES):
-            if self._are_short(encode.plan):
+            if all(key is not None and are_short(df, encode.plan.table(*key).versions) for df, key in tables):
                 return self._lengths.run(self.session, partial(self._run, encode, deliver))
             return self._run(encode, deliver, False)
 
@@ -282,19 +283,13 @@ class SparkBatch:
         return parted.mapInArrow(in_worker(join_chunks, deliver), spark_columns(schema))
 
     def _mapped(self, task: EncodeTask, schema: pa.Schema, *after: Step, checks_length: bool = False) -> DataFrame:
-        """Return the output of a task, and of steps after it, for the rows of every DataFrame."""
         jobs = []
         for name, df in self._frames.items():
             table = typed_table(df.columns, name, task.plan)
-            own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
             rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
-            work = in_worker(own, *after)
+            work = in_worker(task.of_table(table), *after)
             jobs.append((refuse_long_rows(rows) if checks_length else rows).mapInArrow(work, spark_columns(schema)))
         return balanced_reduce(lambda one, other: one.union(other), jobs)
-
-    def _are_short(self, plan: Plan) -> bool:
-        tables = [(df, typed_table(df.columns, name, plan)) for name, df in self._frames.items()]
-        return all(key is not None and are_short(df, plan.table(*key).versions) for df, key in tables)
 
     def _bucket_count(self, plan: Plan) -> int:
         """Return the number of delivering tasks: more than a few per core cost more than they bring."""
@@ -317,8 +312,7 @@ def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan)
     check_columns(schema.names, where)
     planned = None if table is None else plan.table(*table)
     images = variants_checked(schema, () if planned is None else planned.versions, where)
-    rows = None if planned is None else _no_rows(images)
-    if planned is not None and rows is not None:
+    if planned is not None and (rows := _no_rows(images)) is not None:
         check_images(rows, planned, plan.rendering)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -101,6 +101,10 @@ class EncodeTask:
     tells_skipped: bool = False
     tick_ms: int | None = None
     folder: ChunkFolder | None = None
+
+    def of_table(self, table: tuple[str, str] | None) -> EncodeTask:
+        """Return the task for one table's rows, with what they need of the plan, or for rows that name theirs."""
+        return self if table is None else replace(self, table=table, plan=self.plan.of_table(*table))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sorter, files = self._sorter(), ChunkFiles(self.folder)
