@@ -27,20 +27,12 @@ class TextForm:
     what: str
 
 
-def _flag(text: str) -> bool:
-    return {"true": True, "false": False}[text.strip().lower()]
-
-
-def _clock(text: str) -> str | int:
-    return text if text in ("commit", "wall") else int(text)
-
-
 TEXT = TextForm(str, "text")
 SECONDS = TextForm(float, "a number of seconds")
-FLAG = TextForm(_flag, "true or false")
+FLAG = TextForm(lambda text: {"true": True, "false": False}[text.strip().lower()], "true or false")
 URI = TextForm(Secret, "text")
 """It may hold a login."""
-_CLOCK = TextForm(_clock, "commit, wall or ms")
+_CLOCK = TextForm(lambda text: text if text in ("commit", "wall") else int(text), "commit, wall or ms")
 
 
 def _as(form: TextForm, help_: str = "") -> dict[str, Any]:

@@ -140,10 +140,6 @@ class Answer:
         except ValueError:
             return None
 
-    @property
-    def text(self) -> str:
-        return self.content.decode("utf-8", "replace")
-
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
@@ -193,8 +189,14 @@ class RegistryTls:
             raise ConfigError("a client key needs its certificate", remedy="Give cert too", option="cert")
         for option in ("ca", "cert", "key"):
             path = getattr(self, option)
-            if path is not None:
-                _check_readable(option, path, holds_certificates=option != "key")
+            if path is None:
+                continue
+            try:
+                Path(path).open("rb").close()
+                if option != "key":
+                    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+            except OSError as error:
+                _refuse(option, path, error.strerror or error)
         context = ssl.create_default_context(cafile=self.ca)
         if self.cert is not None:
             try:
@@ -203,16 +205,6 @@ class RegistryTls:
             except (ssl.SSLError, ValueError) as error:
                 _refuse("key", self.key or self.cert, error)
         return context
-
-
-def _check_readable(option: str, path: _PathLike, *, holds_certificates: bool) -> None:
-    try:
-        with Path(path).open("rb"):
-            pass
-        if holds_certificates:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
-    except OSError as error:
-        _refuse(option, path, error.strerror or error)
 
 
 def _refuse(option: str, path: _PathLike, cause: object) -> NoReturn:
@@ -348,7 +340,7 @@ class RegistryTransport:
         elif "html" in answer.content_type:
             text = "a page of HTML"
         else:
-            text = answer.text.strip() or answer.reason or "nothing"
+            text = answer.content.decode("utf-8", "replace").strip() or answer.reason or "nothing"
         text = self.address.without_secrets(text[:_READ_ANSWER])
         return text if len(text) <= _SHOWN_ANSWER else text[:_SHOWN_ANSWER] + " …"
 

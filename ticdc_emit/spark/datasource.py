@@ -228,14 +228,17 @@ class Staging:
         for each in staged:
             if each.name is None:
                 continue
-            if not self._has(each.name):
-                raise DeliveryError(
-                    "the driver cannot see rows that an executor staged",
-                    remedy="Set stagingUri to a folder that executors and driver share",
-                    executor=each.host,
-                    driver=socket.gethostname(),
-                )
-            names.append(each.name)
+            with _storage(self.folder, "read"):
+                try:
+                    with self.opened() as open_file, open_file(each.name, "rb"):
+                        names.append(each.name)
+                except FileNotFoundError:
+                    raise DeliveryError(
+                        "the driver cannot see rows that an executor staged",
+                        remedy="Set stagingUri to a folder that executors and driver share",
+                        executor=each.host,
+                        driver=socket.gethostname(),
+                    ) from None
         return StagedBatches(self, tuple(names), schema)
 
     @hides_arguments
@@ -247,14 +250,6 @@ class Staging:
                     shutil.rmtree(root)
             else:
                 fs.rm(root, recursive=True)
-
-    def _has(self, name: str) -> bool:
-        with _storage(self.folder, "read"):
-            try:
-                with self.opened() as open_file, open_file(name, "rb"):
-                    return True
-            except FileNotFoundError:
-                return False
 
     @contextmanager
     def opened(self, *, creates: bool = False) -> Iterator[OpenFile]:
@@ -522,9 +517,8 @@ def _checked_options(
 def _staging_folder(options: SourceOptions, name: str) -> Staging:
     """Return where rows are staged; in a folder of all users, under a name that nobody can foresee."""
     root, state = options.values.get("stagingUri"), options.running.state_uri
-    if root is None and state is None:
-        return Staging(Secret(f"{tempfile.gettempdir()}/ticdc-emit-{name}"), is_among_others=True)
-    if root is None:
-        assert state is not None
+    if root is None and state is not None:
         root = f"{state.reveal().rstrip('/')}/staging"
+    if root is None:
+        return Staging(Secret(f"{tempfile.gettempdir()}/ticdc-emit-{name}"), is_among_others=True)
     return Staging(Secret(f"{root.rstrip('/')}/{name}"))

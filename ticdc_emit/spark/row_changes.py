@@ -106,11 +106,10 @@ def version_changes(
 
 def version_facts(rows: DataFrame, *order: str | Column) -> DataFrame:
     """Return what is odd in versions of rows, as ``changes.intervals.interval_facts`` yields it."""
-    fields = [rows.schema[name] for name in _key_names(rows)]
-    fields += [T.StructField(name, T.BooleanType()) for name in ("overlaps", "again")] + [
-        T.StructField("gap", T.LongType())
-    ]
     keys = _key_names(rows)
+    fields = [rows.schema[name] for name in keys]
+    fields += [T.StructField(name, T.BooleanType()) for name in ("overlaps", "again")]
+    fields += [T.StructField("gap", T.LongType())]
     return _through_sorted(rows, keys, order, partial(interval_facts, keys=keys), T.StructType(fields))
 
 
@@ -211,11 +210,10 @@ JSON_OPTIONS = {
 
 def without_collations(df: DataFrame) -> DataFrame:
     """Return rows whose texts are compared by their bytes, as in ``utf8mb4_bin``, which ``table_sql`` gives them."""
-
-    def uncollated(leaf: DataType) -> DataType:
-        return T.StringType() if type(leaf) is T.StringType else leaf
-
-    plain = {field.name: _with_leaves(field.dataType, uncollated) for field in df.schema}
+    plain = {
+        field.name: _with_leaves(field.dataType, lambda leaf: T.StringType() if type(leaf) is T.StringType else leaf)
+        for field in df.schema
+    }
     if all(field.dataType == plain[field.name] for field in df.schema):
         return df
     return df.select(

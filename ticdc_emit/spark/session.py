@@ -41,16 +41,10 @@ def require_pyspark() -> None:
 
 
 def register(spark: SparkSession) -> None:
-    """Register ``format("ticdc")`` in a session (docs/rows.md)."""
-    source = data_source()
-    spark.dataSource.register(source)
-
-
-def data_source() -> type:
-    """Return the class of ``format("ticdc")``. Raises :class:`MissingDependencyError` before Spark 4.1."""
+    """Register ``format("ticdc")`` in a session (docs/rows.md); :class:`MissingDependencyError` before Spark 4.1."""
     with importing('format("ticdc") needs PySpark 4.1', extra="", remedy="Upgrade it, or send with TicdcSink"):
         from ticdc_emit.spark.datasource import TicdcDataSource
-    return TicdcDataSource
+    spark.dataSource.register(TicdcDataSource)
 
 
 def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from itertools import combinations, pairwise
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -19,7 +18,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.errors import DuplicateChangeError
 from ticdc_emit.pipeline.arrange import conflicting_changes
 from ticdc_emit.pipeline.arrange.conflicting_changes import ConflictCheck
-from ticdc_emit.pipeline.arrange.sort_key import commit_stamps, key_values, order_keys, order_of, with_ranks
+from ticdc_emit.pipeline.arrange.sort_key import commit_stamps, key_values, order_keys, order_of, rank_by_kind
 from ticdc_emit.pipeline.arrange.transactions import ranks, with_whole_numbers
 from ticdc_emit.pipeline.plan.table_plans import TablePlan
 
@@ -131,7 +130,7 @@ def test_the_sections_of_a_key() -> None:
     assert [key[30] for key in keys.to_pylist()] == [0, 1, 2]
     flat = order_keys(with_whole_numbers(rows, "test.t"), KEYED, 0, pa.array([0, 0, 0]).to_numpy())
 
-    assert with_ranks(flat, np.array([1, 2])).to_pylist() == keys.to_pylist()
+    assert rank_by_kind(flat, pa.array([key[:30] for key in flat.to_pylist()[1:]])).to_pylist() == keys.to_pylist()
     assert key_values(keys[0].as_py(), KEYED.newest) == {"id": 1}
 
 

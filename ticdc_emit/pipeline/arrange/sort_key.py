@@ -165,19 +165,16 @@ def kinds_of(keys: pa.Array) -> Bytes:
     return buffers.data[buffers.offsets[1:] - 1]
 
 
-def with_ranks(keys: pa.Array, rows: npt.NDArray[np.int64]) -> pa.Array:
-    """Return the keys in which these rows rank by their kind: those of a transaction with a split update."""
-    buffers = text_buffers(keys)
-    data = buffers.data.copy()
-    data[buffers.offsets[rows] + RANK_AT] = data[buffers.offsets[rows + 1] - 1] & np.uint8(KIND_MASK)
-    return from_bytes(buffers.offsets, data, binary=True)
-
-
 def rank_by_kind(keys: pa.Array, transactions: pa.Array) -> pa.Array:
     """Return the keys in which the rows of these transactions (their first bytes) rank by their kind."""
     of_split = pc.is_in(pc.binary_slice(keys, 0, TRANSACTION_BYTES), value_set=transactions)
     rows = np.flatnonzero(np.asarray(of_split.to_numpy(zero_copy_only=False)))
-    return with_ranks(keys, rows) if len(rows) else keys
+    if not len(rows):
+        return keys
+    buffers = text_buffers(keys)
+    data = buffers.data.copy()
+    data[buffers.offsets[rows] + RANK_AT] = data[buffers.offsets[rows + 1] - 1] & np.uint8(KIND_MASK)
+    return from_bytes(buffers.offsets, data, binary=True)
 
 
 def key_values(key: bytes, table: TableInfo) -> dict[str, Any]:
@@ -300,7 +297,6 @@ def _decimals(values: pa.Array, nulls: Nulls) -> Bytes:
 
 
 def _with_mark(mark: Mark, digits: Bytes, nulls: Nulls) -> Bytes:
-    """Put the mark before each value; a NULL is zero bytes only."""
     cells = np.empty((len(digits), digits.shape[1] + 1), np.uint8)
     cells[:, 0], cells[:, 1:] = mark, digits
     if nulls is not None:

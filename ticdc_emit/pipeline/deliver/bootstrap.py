@@ -165,10 +165,13 @@ class Bootstraps:
             active = self._active.get(key)
             if active is None or active.number != number:
                 continue
-            if action == _FORGET:
-                self._forget(key, active, tick_ms)
-            elif active.due_ms == tick_ms:
-                due.append(self._send(key, active, tick_ms, "tick"))
+            if action == _SEND:
+                if active.due_ms == tick_ms:
+                    due.append(self._send(key, active, tick_ms, "tick"))
+            elif (until_ms := self._forgotten_at(active)) <= tick_ms:
+                del self._active[key]
+            else:  # rows have come since
+                heappush(self._agenda, (until_ms, _FORGET, number, key))
         if now_ms >= self._passed_ms + self.rules.tick_ms:
             self._passed_ms = self._tick_from(now_ms - self.rules.tick_ms + 1)
         return due
@@ -250,13 +253,6 @@ class Bootstraps:
         if due_ms != active.due_ms:
             active.due_ms = due_ms
             heappush(self._agenda, (due_ms, _SEND, active.number, key))
-
-    def _forget(self, key: int, active: _Active, tick_ms: int) -> None:
-        until_ms = self._forgotten_at(active)
-        if until_ms <= tick_ms:
-            del self._active[key]
-        else:  # rows have come since
-            heappush(self._agenda, (until_ms, _FORGET, active.number, key))
 
     def _forgotten_at(self, active: _Active) -> int:
         """The GC tick that forgets the table, if no further row comes: idle for strictly longer than ``idle_ms``."""

@@ -12,8 +12,8 @@ import json
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -351,30 +351,25 @@ class SkippedFile:
 
     def write(self, lines: Iterable[bytes]) -> None:
         """Write the lines in place of what the file held."""
-
-        def write(files: Any, name: str) -> None:
+        with self._storage("written") as (files, name):
             files.makedirs(name.rpartition("/")[0], exist_ok=True)
             with files.open(name, "wb") as file:
                 file.writelines(lines)
 
-        self._use(write, "written")
-
     def remove(self) -> None:
         """Remove what an earlier attempt at the batch wrote."""
+        # exists() would say no where the storage refuses to answer
+        with self._storage("removed") as (files, name), suppress(FileNotFoundError):
+            files.rm_file(name)
 
-        def remove(files: Any, name: str) -> None:
-            with suppress(FileNotFoundError):  # exists() would say no where the storage refuses to answer
-                files.rm_file(name)
-
-        self._use(remove, "removed")
-
-    def _use(self, do: Callable[[Any, str], None], what: str) -> None:
+    @contextmanager
+    def _storage(self, what: str) -> Iterator[tuple[Any, str]]:
         with importing("bad_rows_path needs fsspec", extra="state", package="fsspec"):
             import fsspec
         name = f"{self.run}-batch-{self.batch_id:08d}.jsonl"
         try:
             files, root = fsspec.core.url_to_fs(self.path.reveal())
-            do(files, f"{root.rstrip('/')}/{name}")
+            yield files, f"{root.rstrip('/')}/{name}"
         except Exception as error:
             raise DeliveryError(
                 f"the skipped rows cannot be {what}: {type(error).__name__}: {foreign_text(str(error))}",

@@ -390,7 +390,6 @@ class ChunkStore:
         return from_ipc(self._read(chunk.order_keys or chunk.body), first_column=True)
 
     def _hold(self, body: pa.Scalar) -> pa.Buffer | _Span:
-        """Hold a body as it came, without a copy, or write it to the file."""
         content = body.as_buffer()
         if self._held + content.size <= self._limit:
             self._held += content.size
@@ -445,11 +444,6 @@ class ChunkFolder:
     most: int
     read_once: bool = False
 
-    @property
-    def plain(self) -> int:
-        """The bytes from which on files are compressed."""
-        return self.most // _PLAIN_SHARE
-
     def file(self, name: str) -> str:
         """Return the path of a file that a chunk names. A chunk comes from elsewhere, so it may name no other file."""
         if _FILE_NAME.fullmatch(name) is None:
@@ -481,7 +475,8 @@ class ChunkFiles:
             return None
         try:
             if (written := self.folder.written()) < self.folder.most:
-                return self._new_file(self.folder, messages, _WRITE if written >= self.folder.plain else _WRITE_PLAIN)
+                is_plain = written < self.folder.most // _PLAIN_SHARE
+                return self._new_file(self.folder, messages, _WRITE_PLAIN if is_plain else _WRITE)
         except OSError:
             pass
         self.folder = None

@@ -149,7 +149,7 @@ class LargeMessages:
         if not self.compressed_parts and context is None:
             return message
         if "key" in self.compressed_parts and key is not None:
-            key = self._compressor()(key)
+            key = compressor(self.compression)(key)
         if "value" in self.compressed_parts:
             value = self._compressed_values(pa.array([value], pa.binary()))[0].as_py()
         length = len(key or b"") + len(value) + MESSAGE_OVERHEAD
@@ -171,9 +171,6 @@ class LargeMessages:
             return "refuse"
         return "handle-key-only" if encoder.reduces_by_any_option else "keep"
 
-    def _compressor(self) -> Callable[[bytes], bytes]:
-        return compressor(self.compression if self.compressed_parts else "none")
-
     def _compressed(self, plain: Encoded) -> Encoded:
         if not self.compressed_parts:
             return plain
@@ -181,11 +178,11 @@ class LargeMessages:
         if "value" in self.compressed_parts:
             values = self._compressed_values(values)
         if "key" in self.compressed_parts:
-            keys = compressed(plain.filled_keys(), self._compressor())
+            keys = compressed(plain.filled_keys(), compressor(self.compression))
         return Encoded(values, keys)
 
     def _compressed_values(self, values: pa.Array) -> pa.Array:
-        compress = self._compressor()
+        compress = compressor(self.compression)
         if self.packing is None:
             return compressed(values, compress)
         return self.packing.changed(values, lambda said: compressed(said, compress))
@@ -255,8 +252,6 @@ def _key_and_value(key: bytes | None, value: bytes) -> bytes:
 
 def compressor(name: str) -> Callable[[bytes], bytes]:
     """Return what compresses one message: ``snappy`` in the raw block format, ``lz4`` in frames with a checksum."""
-    if name == "none":
-        return bytes
     with importing(f"the compression {name} needs cramjam", extra="compression"):
         import cramjam
     if name == "snappy":

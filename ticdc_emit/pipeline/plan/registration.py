@@ -22,7 +22,6 @@ from ticdc_emit.errors import RegistryError
 from ticdc_emit.pipeline.plan.table_plans import Plan, TablePlan
 from ticdc_emit.registry.base import SchemaRegistry, SubjectCache, registry_for
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.model import TableInfo
 
 Needed = Iterable[tuple[RowEncoder, Op]]
 
@@ -79,7 +78,9 @@ class Registrar:
 
     def _with_headers(self, encoder: RegisteredRows, op: Op, topic: str, parts: Sequence[str] | None) -> RegisteredRows:
         info = encoder.table
-        stamp, named = self._stamp(info), encoder.names_records
+        # what TiCDC compares to tell whether a table has changed since its schemas were registered
+        stamp = info.version if self._config.release.avro.registered_with == "version" else info.update_ts
+        named = encoder.names_records
         headers, borrowed = {}, set()
         schemas = encoder.schemas(op)
         for part in schemas if parts is None else parts:  # whose schema need not be valid if that of another one serves
@@ -98,11 +99,6 @@ class Registrar:
         if headers.items() <= encoder.headers.items() and borrowed == encoder.borrowed & headers.keys():
             return encoder
         return encoder.with_headers(headers, frozenset(borrowed))
-
-    def _stamp(self, info: TableInfo) -> int:
-        """Return what TiCDC compares to tell whether a table has changed since its schemas were registered."""
-        by_version = self._config.release.avro.registered_with == "version"
-        return info.version if by_version else info.update_ts
 
 
 def needed_by(batch: pa.RecordBatch, table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
