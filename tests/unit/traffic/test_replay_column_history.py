@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.config import Secret
 from ticdc_emit.errors import ConfigError, StateError
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.pipeline.state_store import FsspecStateStore
@@ -19,18 +18,18 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.frames.source_table import SourceColumn, SourceTable
 from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.traffic.replay import column_history
-from ticdc_emit.traffic.replay.column_history import TableDdl, TrackedTable, alterations, continued_ddl, table_ddl
+from ticdc_emit.traffic.replay.column_history import TableDdl, alterations, continued_ddl, table_ddl
 from ticdc_emit.traffic.replay.record import ColumnRecord
 from ticdc_emit.traffic.replay.table_versions import TableColumn, TableVersion
 from ticdc_emit.tso import compose
 
 
-def table_of(**columns: str) -> TrackedTable:
-    """A table of columns by their identities: ``c1="name type"``."""
+def table_of(**columns: str) -> tuple[SourceTable, dict[str, SourceColumn]]:
+    """A table, and its columns by their identities: ``c1="name type"``."""
     parts = {identity: text.partition(" ") for identity, text in columns.items()}
     own = [SourceColumn(name, kind, nullable=identity != "c0") for identity, (name, _, kind) in parts.items()]
     table = SourceTable.of("shop", "orders", own, [own[0].name])
-    return TrackedTable(table, dict(zip(columns, table.columns, strict=True)))
+    return table, dict(zip(columns, table.columns, strict=True))
 
 
 CHANGES = {
@@ -54,17 +53,17 @@ CHANGES = {
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_ddl_makes_the_columns_of_the_next_version(kind: str) -> None:
-    before, after = CHANGES[kind]
+    (before, old), (after, new) = CHANGES[kind]
     catalog = Catalog()
     catalog.ensure_database("shop")
-    catalog.apply(before.table.create_table())
-    statements = list(alterations(before, after, "`shop`.`orders`"))
+    catalog.apply(before.create_table())
+    statements = list(alterations(old, new, "`shop`.`orders`"))
     assert statements
     for statement in statements:
         catalog.apply(statement)
     expected = Catalog()
     expected.ensure_database("shop")
-    expected.apply(after.table.create_table())
+    expected.apply(after.create_table())
 
     def columns(of: Catalog) -> list[tuple[object, ...]]:
         return [(each.name, each.type, each.flen, each.nullable) for each in of.table("shop", "orders").row_columns]
@@ -73,8 +72,8 @@ def test_ddl_makes_the_columns_of_the_next_version(kind: str) -> None:
 
 
 def test_columns_that_stay_need_no_ddl() -> None:
-    table = table_of(c0="id INT", c1="a INT")
-    assert list(alterations(table, table, "t")) == []
+    _, columns = table_of(c0="id INT", c1="a INT")
+    assert list(alterations(columns, columns, "t")) == []
 
 
 @dataclass(frozen=True)
@@ -235,13 +234,12 @@ def test_a_table_without_a_snapshot_leaves_the_record_as_it_is(tmp_path: Path) -
 
 
 def test_each_table_of_a_state_has_its_record(tmp_path: Path) -> None:
-    state = Secret(str(tmp_path / "state"))
+    store = FsspecStateStore(str(tmp_path / "state"))
     for name in ("shop.a", "shop.b"):
         table = versions_of(ONE, TWO)
-        _, record = continued_ddl(table, table.versions, name, "id", None)  # type: ignore[arg-type]
-        assert record is not None
-        record.save(state, name)
-        assert ColumnRecord.find(state, name) == record
+        history = continued_ddl(table, table.versions, name, "id", store, None)  # type: ignore[arg-type]
+        assert (record := ColumnRecord.find(store, name)) is not None
+        assert (record.create_table, record.ddl, record.version) == (*history, 1)
     assert list(json.loads((tmp_path / "state" / "columns.json").read_bytes())) == ["shop.a", "shop.b", "crc32"]
 
 
@@ -272,4 +270,4 @@ def test_a_folder_that_cannot_be_used_is_a_state_error(tmp_path: Path) -> None:
     with pytest.raises(StateError):
         told(versions_of(ONE), tmp_path / "file" / "state")
     with pytest.raises(StateError, match="the state store cannot be"):
-        ColumnRecord.find(Secret(str(tmp_path / "file" / "state")), "shop.goods")
+        ColumnRecord.find(FsspecStateStore(str(tmp_path / "file" / "state")), "shop.goods")

@@ -11,12 +11,12 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text
+from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError, warn_caller
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning, Keys, keys_of
-from ticdc_emit.schema.frames.source_table import SourceColumn, SourceTable
+from ticdc_emit.schema.frames.source_table import SourceColumn
 from ticdc_emit.schema.frames.spark_types import spark_table, table_facts
 from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.spark.change_feed import rising
@@ -76,13 +76,9 @@ def table_ddl(
     steps = _steps(source, start, end)
     if state_uri is None:
         return _described(source, steps, name, keys)[0]
-    state = Secret(os.fspath(state_uri))
-    has_begun = FsspecStateStore(state.reveal()).newest() is not None
-    known = ColumnRecord.find(state, name) if has_begun else None
-    history, record = continued_ddl(source, steps, name, keys, known)
-    if record is not None and record != known:
-        record.save(state, name)
-    return history
+    store = FsspecStateStore(os.fspath(state_uri))
+    known = None if store.newest() is None else ColumnRecord.find(store, name)
+    return continued_ddl(source, steps, name, keys, store, known)
 
 
 def _steps(
@@ -121,9 +117,15 @@ def _described(
 ) -> tuple[TableDdl, list[str]]:
     schema, short_name = schema_and_name(name, [])
     identities = _key_identities(source, steps, required_keys(keys, "a table needs keys"))
-    tables = [_table_of(version, (schema, short_name), identities) for version in steps]
+    texts, columns = list[str](), list[dict[str, SourceColumn]]()
+    for version in steps:
+        own = {column.identity: column.field for column in version.columns}
+        key_names = [own[identity].name for identity in identities]
+        table = spark_table(T.StructType(list(own.values())), (schema, short_name), key_names)
+        texts.append(table.create_table())
+        columns.append(dict(zip(own, table.columns, strict=True)))
     ddl: list[tuple[int, str]] = []
-    for (earlier, before), (later, after) in pairwise(zip(steps, tables, strict=True)):
+    for (earlier, before), (later, after) in pairwise(zip(steps, columns, strict=True)):
         if earlier.columns != later.columns:
             statements = list(alterations(before, after, quoted(schema, short_name)))
             first = later.commit_ts - len(statements)
@@ -134,7 +136,6 @@ def _described(
                     table=mask_text(source.name),
                 )
             ddl += [(first + nth, text) for nth, text in enumerate(statements)]
-    texts = [each.table.create_table() for each in tables]
     return TableDdl(texts[0], tuple(ddl)), texts
 
 
@@ -143,11 +144,12 @@ def continued_ddl(
     steps: Sequence[TableVersion],
     name: str,
     keys: str | Iterable[str],
+    store: FsspecStateStore,
     known: ColumnRecord | None,
     begin_with: str = "versions",
-) -> tuple[TableDdl, ColumnRecord | None]:
+) -> TableDdl:
     """Return what is known of a table with what came after the last known version or, if it is gone, the first one; and
-    the record of both. A table that has other keys now, or was rolled back, is described anew from where it began.
+    keep both. A table that has other keys now, or was rolled back, is described anew from where it began.
     """
     joint = None if known is None else place_of(known, steps)
     since = steps if known is None or joint is None else restamped(steps, known)[joint:]
@@ -172,11 +174,13 @@ def continued_ddl(
         begin_with = known.begin_with
     # columns that changed after the last snapshot have no time of their own yet
     last = next((each for each in reversed(since) if each.id is not None), None)
-    if last is None:
-        return history, known
-    ddl = tuple(each for each in history.ddl if each[0] <= last.commit_ts)
-    text = texts[since.index(last)]
-    return history, ColumnRecord(begin_with, begin or 0, history.create_table, ddl, last.id or 0, last.commit_ts, text)
+    if last is not None:
+        ddl, text = tuple(each for each in history.ddl if each[0] <= last.commit_ts), texts[since.index(last)]
+        first, version = begin or 0, last.id or 0
+        record = ColumnRecord(begin_with, first, history.create_table, ddl, version, last.commit_ts, text)
+        if record != known:
+            record.save(store, name)
+    return history
 
 
 def place_of(known: ColumnRecord, versions: Sequence[TableVersion]) -> int | None:
@@ -223,20 +227,8 @@ def schema_history(
     return text, ddl
 
 
-class TrackedTable(NamedTuple):
-    table: SourceTable
-    columns: Mapping[str, SourceColumn]
-
-
-def _table_of(version: TableVersion, name: tuple[str, str], keys: Sequence[str]) -> TrackedTable:
-    own = {column.identity: column.field for column in version.columns}
-    table = spark_table(T.StructType(list(own.values())), name, [own[identity].name for identity in keys])
-    return TrackedTable(table, dict(zip(own, table.columns, strict=True)))
-
-
-def alterations(before: TrackedTable, after: TrackedTable, table: str) -> Iterator[str]:
-    """Yield the statements that turn the columns of one version into those of the next."""
-    old, new = before.columns, after.columns
+def alterations(old: Mapping[str, SourceColumn], new: Mapping[str, SourceColumn], table: str) -> Iterator[str]:
+    """Yield the statements that turn the columns of one version, by their identities, into those of the next."""
     for identity, column in old.items():
         if identity not in new:
             yield f"ALTER TABLE {table} DROP COLUMN {quoted(column.name)}"

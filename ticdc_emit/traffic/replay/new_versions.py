@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
-from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text
+from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.state_store import FsspecStateStore
@@ -67,13 +67,13 @@ def send_new_versions(
             remedy="Give state_uri=, a folder for this table alone",
             option="state_uri",
         )
-    state_uri = os.fspath(state_uri)
-    state, newest = Secret(state_uri), FsspecStateStore(state_uri).newest()
+    store = FsspecStateStore(os.fspath(state_uri))
+    newest = store.newest()
     source = versioned_table(spark, table, format)
     versions = [version for version in source.versions if version.id is not None]
     if not versions:
         return None
-    known = None if newest is None else ColumnRecord.find(state, name)
+    known = None if newest is None else ColumnRecord.find(store, name)
     if newest is not None and known is None:
         raise ConfigError(
             f"the state has batches, and knows nothing of {name}",
@@ -97,9 +97,7 @@ def send_new_versions(
             table=mask_text(table),
         )
     steps = versions[-1:] if known is None and begins_with_rows else versions
-    history, record = continued_ddl(source, steps, name, keys, known, begin_with)
-    if record is not None and record != known:
-        record.save(state, name)
+    history = continued_ddl(source, steps, name, keys, store, known, begin_with)
     only_rows = is_first and begins_with_rows
     with TicdcSink(sink_uri, history.create_table, ddl=() if only_rows else history.ddl, **options) as sink:
         if only_rows:

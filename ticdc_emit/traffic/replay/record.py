@@ -32,19 +32,21 @@ def tables_hash(plan: Plan, ddl: Sequence[DdlStatement]) -> str:
 
 @dataclass(frozen=True)
 class ReplayRecord:
-    """The record of a replay, kept from its first message on: how the history is ``cut``, and its first batch id."""
+    """The record of a replay, kept from its first message on: how the history is ``cut``, and its first batch id.
+    ``store``: ``None`` without a state, and for a record that an earlier run has kept.
+    """
 
-    state_uri: Secret[str] | None
+    store: FsspecStateStore | None
     cut: dict[str, Any]
     first_batch: int
-    is_saved: bool
 
     @classmethod
     def find(cls, state_uri: Secret[str] | None, cut: dict[str, Any], first_batch: int) -> ReplayRecord:
         """Compare a history with that of an earlier run, or begin at ``first_batch``. Raises :class:`StateError`."""
-        known = None if state_uri is None else FsspecStateStore(state_uri.reveal()).read(_REPLAY)
+        store = None if state_uri is None else FsspecStateStore(state_uri.reveal())
+        known = None if store is None else store.read(_REPLAY)
         if known is None:
-            return cls(state_uri, cut, first_batch, is_saved=state_uri is None)
+            return cls(store, cut, first_batch)
         began = known.get("first_batch")
         if isinstance(began, bool) or not isinstance(began, int) or not 0 <= began <= GREATEST:
             raise damaged(_REPLAY, f"its field first_batch is {began!r:.60}")
@@ -57,15 +59,15 @@ class ReplayRecord:
                 remedy="Continue with the same source and options, or start again with another state_uri",
                 **{f"{side}_{name}": values.get(name) for name in differing for side, values in sides},
             )
-        return cls(state_uri, cut, began, is_saved=True)
+        return cls(None, cut, began)
 
     def begin(self) -> None:
-        if self.state_uri is not None and not self.is_saved:
-            FsspecStateStore(self.state_uri.reveal()).write(_REPLAY, {**self.cut, "first_batch": self.first_batch})
+        if self.store is not None:
+            self.store.write(_REPLAY, {**self.cut, "first_batch": self.first_batch})
 
     def undo(self) -> None:
-        if self.state_uri is not None and not self.is_saved:
-            FsspecStateStore(self.state_uri.reveal()).remove(_REPLAY)
+        if self.store is not None:
+            self.store.remove(_REPLAY)
 
 
 class ColumnRecord(NamedTuple):
@@ -80,9 +82,9 @@ class ColumnRecord(NamedTuple):
     last_create_table: str
 
     @classmethod
-    def find(cls, state_uri: Secret[str], table: str) -> ColumnRecord | None:
+    def find(cls, store: FsspecStateStore, table: str) -> ColumnRecord | None:
         """Return the record of a table, ``schema.name`` in TiDB. Raises :class:`StateError` if it cannot be read."""
-        known = (FsspecStateStore(state_uri.reveal()).read(_COLUMNS) or {}).get(table)
+        known = (store.read(_COLUMNS) or {}).get(table)
         if known is None:
             return None
         try:
@@ -93,6 +95,5 @@ class ColumnRecord(NamedTuple):
         except (TypeError, ValueError):
             raise damaged(_COLUMNS, f"its field {table} is {known!r:.60}") from None
 
-    def save(self, state_uri: Secret[str], table: str) -> None:
-        store = FsspecStateStore(state_uri.reveal())
+    def save(self, store: FsspecStateStore, table: str) -> None:
         store.write(_COLUMNS, {**(store.read(_COLUMNS) or {}), table: self._asdict()})
