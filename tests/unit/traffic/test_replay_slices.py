@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.replay import slices as slicing
 from ticdc_emit.traffic.replay.slices import Pace, Slices, slice_ms
 from ticdc_emit.tso import compose
 
@@ -17,18 +18,25 @@ HOUR = 3_600_000
 
 
 class Clock:
-    """Time that passes by sleeping and working only."""
+    """Time that passes by sleeping and working only; in place of the module ``time``."""
 
     def __init__(self) -> None:
         self.now = 100.0
         self.slept: list[float] = []
 
-    def __call__(self) -> float:
+    def monotonic(self) -> float:
         return self.now
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(slicing, "time", clock)
+    return clock
 
 
 @given(
@@ -69,9 +77,8 @@ def test_the_width_of_a_slice() -> None:
         Slices(compose(0), compose(31_536_000_000), 1000)
 
 
-def test_a_day_in_a_minute_keeps_its_pauses() -> None:
-    clock = Clock()
-    pace = Pace(1440, clock=clock, sleep=clock.sleep)
+def test_a_day_in_a_minute_keeps_its_pauses(clock: Clock) -> None:
+    pace = Pace(1440)
     assert pace.wait(0)
     assert clock.slept == []
     clock.now += 1.0  # the first slice's own work
@@ -85,18 +92,16 @@ def test_a_day_in_a_minute_keeps_its_pauses() -> None:
     assert pace.lag(24 * HOUR) == pytest.approx(10.0)
 
 
-def test_a_schedule_begins_where_the_replay_goes_on() -> None:
-    clock = Clock()
-    pace = Pace(60, clock=clock, sleep=clock.sleep)
+def test_a_schedule_begins_where_the_replay_goes_on(clock: Clock) -> None:
+    pace = Pace(60)
     assert pace.wait(12 * HOUR)
     assert clock.now == 100.0
     assert pace.wait(12 * HOUR + 60_000)
     assert clock.now == pytest.approx(101.0)
 
 
-def test_stopping_ends_the_waiting() -> None:
-    clock = Clock()
-    pace = Pace(1, clock=clock, sleep=clock.sleep)
+def test_stopping_ends_the_waiting(clock: Clock) -> None:
+    pace = Pace(1)
     assert pace.wait(0)
     assert not pace.wait(HOUR, stop=lambda: clock.now > 105)
     assert clock.now < 106

@@ -76,39 +76,25 @@ def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | N
     if seconds is None:
         assert speed is not None
         seconds = max(_WALL_SECONDS * speed, 0.001)
-    if not (_is_number(seconds) and 0.001 <= seconds < math.inf):
+    if not (isinstance(seconds, Real) and 0.001 <= seconds < math.inf):
         raise ConfigError(f"a slice of {shown(seconds)} seconds", remedy="Give 0.001 seconds or more", option="slice")
     return round(seconds * 1000)
-
-
-def _is_number(given: object) -> bool:
-    return isinstance(given, Real)
 
 
 _NAP_S = 0.2  # the longest time until a request to stop is noticed
 
 
 class Pace:
-    """A schedule that starts at the first slice. ``clock`` returns seconds and never goes back, ``sleep`` waits. Raises
-    :class:`ConfigError` for a value that is not a speed.
-    """
+    """A schedule that starts at the first slice. Raises :class:`ConfigError` for a value that is not a speed."""
 
-    def __init__(
-        self,
-        speed: float | None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        if speed is not None and not (_is_number(speed) and 0 < speed < math.inf):
+    def __init__(self, speed: float | None) -> None:
+        if speed is not None and not (isinstance(speed, Real) and 0 < speed < math.inf):
             raise ConfigError(
                 f"speed={shown(speed)} is not a speed",
                 remedy="Give seconds of history per second (1440: a day in a minute), or None for no waiting",
                 option="speed",
             )
         self._speed = speed
-        self._clock = clock
-        self._sleep = sleep
         self._zero: float | None = None  # when the event time of offset 0 is due
 
     def wait(self, offset_ms: int, stop: Callable[[], bool] = lambda: False) -> bool:
@@ -117,16 +103,16 @@ class Pace:
             return not stop()
         ahead = offset_ms / 1000 / self._speed
         if self._zero is None:
-            self._zero = self._clock() - ahead
+            self._zero = time.monotonic() - ahead
         while not stop():
-            left = self._zero + ahead - self._clock()
+            left = self._zero + ahead - time.monotonic()
             if left <= 0:
                 return True
-            self._sleep(min(left, _NAP_S))
+            time.sleep(min(left, _NAP_S))
         return False
 
     def lag(self, offset_ms: int) -> float | None:
         """Return how many seconds ago the event time ``offset_ms`` was due; ``None`` without a speed."""
         if self._speed is None or self._zero is None:
             return None
-        return self._clock() - self._zero - offset_ms / 1000 / self._speed
+        return time.monotonic() - self._zero - offset_ms / 1000 / self._speed
