@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -63,13 +63,6 @@ def _of_folder(folder: Path) -> str | None:
         return None
 
 
-def csv_options() -> dict[str, Any]:
-    """Return the options with which Spark reads CSV as in RFC 4180, an empty field as NULL and ``""`` as empty text.
-    Spark reads every field that equals its ``nullValue`` as NULL, quoted or not, so it is a text that no file has.
-    """
-    return {"header": True, "multiLine": True, "escape": '"', "nullValue": uuid4().hex, "emptyValue": ""}
-
-
 @hides_arguments
 def read_source(
     spark: SparkSession, source: str, *, format: str | None = None, options: Mapping[str, str] | None = None
@@ -109,8 +102,10 @@ def _read(spark: SparkSession, source: str, given: str | None, options: dict[str
     if given == "jdbc":
         return spark.read.format("jdbc").option("url", source).options(**options).load()
     reader = spark.read.format(given)
-    if given == "csv":
-        reader = reader.options(**csv_options())
+    if given == "csv":  # as in RFC 4180, an empty field is NULL and "" empty text
+        reader = reader.options(header=True, multiLine=True, escape='"', emptyValue="")
+        # Spark reads every field that equals its nullValue as NULL, quoted or not, so it is a text that no file has
+        reader = reader.option("nullValue", uuid4().hex)
     if given == "json":
         names = spark.read.options(**options).option("primitivesAsString", True).json(source).columns
         # fields read as strings keep a number's digits and a nested object's text
