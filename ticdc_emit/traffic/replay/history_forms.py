@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ticdc_emit.changes.intervals import BASE, REMOVE, SOUND, may_be_step
 from ticdc_emit.changes.model import REFUSED
@@ -80,17 +80,17 @@ def snapshot_diff(
     require_columns(after, keys)
     names = image_columns(after, None, [at] if isinstance(at, str) and at not in before.columns else [])
     stamp = commit_ts_of(after, at, unit)
-    rows = _rows(after, keys, stamp, names)
+    rows = _versions(after, key_columns(keys), stamp, None, F.lit(PUT), image(names))
     base = _base_rows(before, keys, names, rows, _last_stamp(before, after, at, stamp))
     return with_keys(version_changes(base.unionByName(rows), once=True), keys)
 
 
-def _rows(df: DataFrame, keys: Sequence[str], stamp: Column, names: Sequence[str]) -> DataFrame:
-    """Return rows as versions (``changes.intervals``) that hold until the next one of their key."""
-    end = F.lit(None).cast("long").alias("_end")
-    return df.select(
-        *key_columns(keys), stamp.alias("_begin"), end, F.lit(PUT).alias("_what"), image(names).alias("_image")
-    )
+def _versions(
+    df: DataFrame, keys: Iterable[Column], begin: Column, end: Any, what: Column, row: Column, *more: Column
+) -> DataFrame:
+    """Return rows as versions (``changes.intervals``); with ``None`` as ``end``, until the next one of their key."""
+    columns = begin.alias("_begin"), F.lit(end).cast("long").alias("_end"), what.alias("_what"), row.alias("_image")
+    return df.select(*keys, *columns, *more)
 
 
 def from_snapshots(
@@ -124,8 +124,8 @@ def from_snapshots(
     stamps = sorted(known | {tso_of(moment, "versions") for moment in values(versions)})
     names = image_columns(whole, columns, [at, _VERSION])
     ends = whole.sparkSession.createDataFrame(list(zip(stamps, [*stamps[1:], None], strict=True)), _BEGIN_END)
-    rows = _rows(whole, keys, stamp, names).drop("_end").join(F.broadcast(ends), "_begin")
-    return with_keys(version_changes(rows, once=True), keys)
+    rows = _versions(whole, key_columns(keys), stamp, None, F.lit(PUT), image(names))
+    return with_keys(version_changes(rows.drop("_end").join(F.broadcast(ends), "_begin"), once=True), keys)
 
 
 def _one_frame(
@@ -222,13 +222,9 @@ def from_validity(
     fault = [f"{REFUSED}{valid_to} is ", column_named(valid_to), f", before {valid_from}, ", column_named(valid_from)]
     ends_early = ~deletes & (end_ts_of(df, valid_to, unit, dt.timedelta(0)) < begin)
     shown_fault = F.concat(*(F.lit(each).cast("string") for each in fault))
-    versions = df.select(
-        *key_columns(keys),
-        begin.alias("_begin"),
-        F.when(~deletes, end_ts_of(df, valid_to, unit, step)).alias("_end"),
-        F.when(ends_early, shown_fault).when(deletes, DELETE).otherwise(PUT).alias("_what"),
-        image(image_columns(df, columns, about)).alias("_image"),
-    )
+    what = F.when(ends_early, shown_fault).when(deletes, DELETE).otherwise(PUT)
+    end = F.when(~deletes, end_ts_of(df, valid_to, unit, step))
+    versions = _versions(df, key_columns(keys), begin, end, what, image(image_columns(df, columns, about)))
     versions = versions.withColumn(SOUND, ~F.col("_what").startswith(REFUSED))
     versions = versions.filter(f"not {SOUND} or _end is null or _begin is null or _end > _begin")
     values = hash_inputs(F.col("_image"), image_type(versions, "_image"))
@@ -308,12 +304,13 @@ def from_operations(
     text, none = F.coalesce(F.trim(column_named(op).cast("string")), F.lit("")), F.lit(None).cast("string")
     meanings = _meanings(df, text, op, operations)
     words_by_meaning = {what: [word for word in meanings if meanings[word] == what] for what in meanings.values()}
-    rows = df.select(
-        *key_columns(keys),
-        commit_ts_of(df, at, unit).alias("_begin"),
-        none.cast("long").alias("_end"),
-        F.coalesce(none, *(F.when(text.isin(words), what) for what, words in words_by_meaning.items())).alias("_what"),
-        image(names).alias("_image"),
+    rows = _versions(
+        df,
+        key_columns(keys),
+        commit_ts_of(df, at, unit),
+        None,
+        F.coalesce(none, *(F.when(text.isin(words), what) for what, words in words_by_meaning.items())),
+        image(names),
         *(_ordering(df, each).alias(name) for each, name in zip(order_by, order, strict=True)),
         *([column_named(transaction).cast("string").alias("transaction")] if transaction is not None else []),
     )
@@ -394,16 +391,10 @@ def _base_rows(
         (column_named(name) if name in base.columns else F.lit(None)).cast(kind[name].dataType).alias(name)
         for name in names
     ]
-    return base.select(
-        *(
-            column_named(key).cast(rows.schema[f"_key{nth}"].dataType).alias(f"_key{nth}")
-            for nth, key in enumerate(keys)
-        ),
-        F.lit(-1).cast("long").alias("_begin"),
-        F.lit(end).cast("long").alias("_end"),
-        F.lit(BASE).alias("_what"),
-        F.struct(*values).alias("_image"),
+    own = (
+        column_named(key).cast(rows.schema[f"_key{nth}"].dataType).alias(f"_key{nth}") for nth, key in enumerate(keys)
     )
+    return _versions(base, own, F.lit(-1).cast("long"), end, F.lit(BASE), F.struct(*values))
 
 
 def _seq(rows: DataFrame, order: Sequence[str]) -> Column:
