@@ -97,7 +97,8 @@ class EmulatedChangefeed:
             if until is not None and until > self.position:
                 self._send(Commits(self.position, until), watermark)
         except TicdcEmitError as error:
-            self._fail(error)
+            self.error = error
+            self.state = "failed"  # now others may read the error
             raise
         if self.target_ts is not None and self.position >= self.target_ts:
             self.state = "finished"
@@ -109,10 +110,6 @@ class EmulatedChangefeed:
         if self._feed is not None:
             self._feed.run(due.batch(), self._feed.next_batch_id(), final=False, until=due.end, watermark=watermark)
         self.position = due.end
-
-    def _fail(self, error: TicdcEmitError) -> None:
-        self.error = error
-        self.state = "failed"  # now others may read the error
 
     def _begin(self, checkpoint: int) -> Changefeed | None:
         self._source.check_start(checkpoint)

@@ -25,7 +25,7 @@ from ticdc_emit.delivery.base import Message, Sink, Target
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.emulator.call_lock import WAIT_S, CallLock
 from ticdc_emit.emulator.changefeed import EmulatedChangefeed
-from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
+from ticdc_emit.emulator.recording import RecordingSink
 from ticdc_emit.emulator.source import MOST_BYTES, Source
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, ServerBusyError, TicdcEmitError, UnknownChangefeedError
 from ticdc_emit.hints import did_you_mean
@@ -161,7 +161,7 @@ class Emulator(Running):
         self._registry = registry
         self.on_report: Callable[[str, RunReport], None] = lambda name, report: None
         """Called with a changefeed's id and the report of each batch."""
-        self._ends: dict[tuple[object, ...], TopicEnds] = {}
+        self._ends: dict[tuple[object, ...], dict[Target, int]] = {}
         catalog = catalog_for(config, schema)
         self.source = Source(
             schema, catalog, time_zone=config.time_zone, sql_mode=config.sql_mode, now=now, most_bytes=retain_bytes // 2
@@ -274,7 +274,7 @@ class Emulator(Running):
                 code="CDC:ErrSinkURIInvalid",
             )
         place = (config.sink_uri.scheme, config.sink_uri.hosts, "" if config.sink_uri.hosts else config.sink_uri.path)
-        ends = self._ends.setdefault(place, TopicEnds())
+        ends = self._ends.setdefault(place, {})
         return RecordingSink(self._sinks(config), ends, most_bytes=self.retain_bytes // 2)
 
     @property
@@ -349,11 +349,7 @@ class Emulator(Running):
         """Whether changes are generated, and how many were."""
         traffic = self._traffic  # another thread may replace it
         rows, is_running = (0, False) if traffic is None else (traffic.taken, not traffic.is_paused)
-        return TrafficState(is_running, self._rate, rows, self._traffic_error)
-
-    @property
-    def _rate(self) -> float:
-        return self._traffic_settings.changes_per_second
+        return TrafficState(is_running, self._traffic_settings.changes_per_second, rows, self._traffic_error)
 
     @property
     def _is_generating(self) -> bool:
@@ -379,7 +375,7 @@ class Emulator(Running):
             if rate is not None and not traffic.is_paused:
                 self._send_traffic()
             if rate is not None or traffic.is_paused:
-                traffic.resume(self.source.clock(), self._rate)
+                traffic.resume(self.source.clock(), self._traffic_settings.changes_per_second)
             self._traffic_error = None
             return self.traffic
 
@@ -510,7 +506,10 @@ class Emulator(Running):
                     feed.sink.clear()
             sink = self.sink()
             call.partitions = _partitions(sink, dict.fromkeys(sink.targets, 0), call.feed)
-            _free_memory()
+            # memory that is not used goes back to the system, which otherwise gets it when the process ends
+            pa.default_memory_pool().release_unused()
+            with suppress(OSError, AttributeError):  # a libc that has no such function
+                ctypes.CDLL(None).malloc_trim(0)
         return call.sent(commits.end)
 
     # -- inside -------------------------------------------------------------------------------------------------------
@@ -557,13 +556,6 @@ class Emulator(Running):
 def _table_changed() -> ChangefeedStateError:
     fault = "a table of which changes are generated has another definition now"
     return ChangefeedStateError(fault, remedy="Reset the server first")
-
-
-def _free_memory() -> None:
-    """Give memory that is not used back to the system, which otherwise gets it when the process ends."""
-    pa.default_memory_pool().release_unused()
-    with suppress(OSError, AttributeError):  # a libc that has no such function
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _partitions(

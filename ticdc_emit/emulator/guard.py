@@ -98,22 +98,10 @@ def refusal_body(message: str, remedy: str, kind: str = "RequestRefused", **cont
 class Guard:
     """An ASGI application around another one. ``checks_host``: the server is on loopback; requests must name it."""
 
-    def __init__(
-        self,
-        application: Application,
-        *,
-        token: Secret[str] | None = None,
-        checks_host: bool = True,
-        most_body_bytes: int = MOST_BODY_BYTES,
-        most_at_once: int = MOST_AT_ONCE,
-        body_timeout_s: float = BODY_TIMEOUT_S,
-    ) -> None:
+    def __init__(self, application: Application, *, token: Secret[str] | None = None, checks_host: bool = True) -> None:
         self._application = application
         self._digest = None if token is None else hashlib.sha256(token.reveal().encode()).digest()
         self._checks_host = checks_host
-        self._most_body_bytes = most_body_bytes
-        self._most_at_once = most_at_once
-        self._body_timeout_s = body_timeout_s
         self._running = {True: 0, False: 0}
         self.ends = False
 
@@ -125,7 +113,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         looks = scope["method"] == "GET" and scope["path"] != "/tables"  # and does not wait for other calls
-        if self._running[looks] >= self._most_at_once and scope["path"] not in OPEN_PATHS:
+        if self._running[looks] >= MOST_AT_ONCE and scope["path"] not in OPEN_PATHS:
             await _refuse(send, Refusal(429, "too many requests at once", "Send fewer requests in parallel"))
             return
         self._running[looks] += 1
@@ -139,7 +127,7 @@ class Guard:
             headers = _headers(scope)
             scope = {**scope, "is_trusted": self._has_token(headers)}
             self._check(scope, headers)
-            body = await asyncio.wait_for(self._read(headers, receive), self._body_timeout_s)
+            body = await asyncio.wait_for(self._read(headers, receive), BODY_TIMEOUT_S)
             if body:
                 try:
                     parsed(body)
@@ -147,7 +135,8 @@ class Guard:
                     cause = f"the body is not JSON that can be read: {error}"
                     raise Refusal(400, cause, "Send one JSON object") from None
                 # curl's -d names a form, and TiCDC's documentation shows it that way
-                scope = {**scope, "headers": _as_json(scope["headers"])}
+                kept = [(name, value) for name, value in scope["headers"] if name.lower() != b"content-type"]
+                scope = {**scope, "headers": [*kept, (b"content-type", b"application/json")]}
         except Refusal as refusal:
             await _refuse(send, refusal)
             return
@@ -161,9 +150,14 @@ class Guard:
         async def read_again() -> Event:
             return events.pop() if events else await asyncio.shield(gone)
 
+        async def send_safely(event: Event) -> None:
+            if event["type"] == "http.response.start":
+                event = {**event, "headers": [*event.get("headers", ()), *_SAFE_HEADERS]}
+            await send(event)
+
         own = Caller()
         caller.set(own)
-        call = asyncio.ensure_future(self._application(scope, read_again, _safe(send)))
+        call = asyncio.ensure_future(self._application(scope, read_again, send_safely))
         try:
             while not call.done():
                 await asyncio.wait({call}, timeout=_LAST_S if own.gone and self.ends else _LOOK_S)
@@ -199,12 +193,12 @@ class Guard:
         return self._digest is None or (hmac.compare_digest(digest, self._digest) and scheme.lower() == "bearer")
 
     async def _read(self, headers: dict[str, str], receive: Receive) -> bytes:
-        too_large = Refusal(413, f"the body has more than {self._most_body_bytes} bytes", "Send it in several requests")
+        too_large = Refusal(413, f"the body has more than {MOST_BODY_BYTES} bytes", "Send it in several requests")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > len(str(1 << 63)):
             raise Refusal(400, "Content-Length is not a number", "Leave it to the client")
-        if int(length) > self._most_body_bytes:
-            while int(length) < 16 * self._most_body_bytes and (await receive()).get("more_body"):
+        if int(length) > MOST_BODY_BYTES:
+            while int(length) < 16 * MOST_BODY_BYTES and (await receive()).get("more_body"):
                 """A client that is still sending would not see the answer."""
             raise too_large
         parts: list[bytes] = []
@@ -215,7 +209,7 @@ class Guard:
                 raise Refusal(400, "the connection was closed", "Send the request again")
             part = event.get("body", b"")
             size += len(part)
-            if size > self._most_body_bytes:
+            if size > MOST_BODY_BYTES:
                 raise too_large
             parts.append(part)
             if not event.get("more_body", False):
@@ -236,20 +230,6 @@ def name_of(host: str) -> str:
     """Return the name or address of ``host:port``, without the port; an empty text for what is not one."""
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]]+))(?::\d+)?", host)
     return "" if found is None else found[1] or found[2]
-
-
-def _as_json(headers: Any) -> list[tuple[bytes, bytes]]:
-    kept = [(name, value) for name, value in headers if name.lower() != b"content-type"]
-    return [*kept, (b"content-type", b"application/json")]
-
-
-def _safe(send: Send) -> Send:
-    async def sending(event: Event) -> None:
-        if event["type"] == "http.response.start":
-            event = {**event, "headers": [*event.get("headers", ()), *_SAFE_HEADERS]}
-        await send(event)
-
-    return sending
 
 
 _SAFE_HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))

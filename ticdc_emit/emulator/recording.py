@@ -2,17 +2,16 @@
 
 Memory is bounded: of each topic-partition the newest :data:`MOST_MESSAGES` are kept, of all :data:`MOST_BYTES`, for
 which the one with the most bytes gives up its oldest; messages that wait may have as many bytes again. Offsets are
-counted from a topic-partition's end at its first use. Changefeeds that write to one Kafka share :class:`TopicEnds`, so
-they are Kafka's own as long as no other program writes there.
+counted from a topic-partition's end at its first use. Changefeeds that write to one Kafka share the ends, so they are
+Kafka's own as long as no other program writes there.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 
 import numpy as np
@@ -47,49 +46,18 @@ def _size(key: bytes | None, value: bytes | None) -> int:
     return len(key or b"") + len(value or b"")
 
 
-@dataclass
-class TopicEnds:
-    """The offset after the last message of each topic-partition, for changefeeds that write to the same sink."""
-
-    ends: dict[Target, int] = field(default_factory=dict)
-
-    def learn(self, sink: Sink, partitions: Mapping[str, int]) -> None:
-        """Ask a Kafka or the memory for the ends of topics that are new; a file counts from 0. Raises the errors of the
-        sink.
-        """
-        every = [(topic, number) for topic, count in partitions.items() for number in range(count)]
-        new = [target for target in every if target not in self.ends]
-        known: Mapping[Target, int] = {}
-        if new and isinstance(sink, KafkaSink):
-            known = {target: end for target, (_, end) in offset_ranges(sink.connection_settings(), new).items()}
-        elif new and isinstance(sink, MemorySink):
-            known = Counter(message[:2] for message in messages(sink.name))
-        self.ends |= {target: known.get(target, 0) for target in new}
-
-    def advance(self, target: Target, count: int) -> int:
-        first = self.ends.get(target, 0)
-        self.ends[target] = first + count
-        return first
-
-
 class RecordingSink:
-    """A sink around another one. ``ends``: shared by changefeeds that write to the same Kafka. Any thread may look
-    something up while one sends: the emulator's calls come one after the other.
+    """A sink around another one. ``ends``: the offset after the last message of each topic-partition, shared by
+    changefeeds that write to the same Kafka. Any thread may look something up while one sends: the emulator's calls
+    come one after the other.
     """
 
     in_process = True
 
-    def __init__(
-        self,
-        sink: Sink,
-        ends: TopicEnds | None = None,
-        *,
-        most_messages: int = MOST_MESSAGES,
-        most_bytes: int = MOST_BYTES,
-    ) -> None:
+    def __init__(self, sink: Sink, ends: dict[Target, int] | None = None, *, most_bytes: int = MOST_BYTES) -> None:
         self._sink = sink
-        self._ends = ends or TopicEnds()
-        self._most_messages, self._most_bytes = most_messages, most_bytes
+        self._ends = {} if ends is None else ends
+        self._most_bytes = most_bytes
         self._lock = threading.RLock()
         """Taken last, never while something is asked of the sink."""
         self._partitions: dict[str, int] = {}
@@ -104,7 +72,14 @@ class RecordingSink:
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
         counts = self._sink.prepare(topics)
-        self._ends.learn(self._sink, counts)
+        every = [(topic, number) for topic, count in counts.items() for number in range(count)]
+        new = [target for target in every if target not in self._ends]
+        known: Mapping[Target, int] = {}  # in a file, offsets count from 0
+        if new and isinstance(self._sink, KafkaSink):
+            known = {target: end for target, (_, end) in offset_ranges(self._sink.connection_settings(), new).items()}
+        elif new and isinstance(self._sink, MemorySink):
+            known = Counter(message[:2] for message in messages(self._sink.name))
+        self._ends |= {target: known.get(target, 0) for target in new}
         with self._lock:
             self._partitions |= counts
         return counts
@@ -117,11 +92,9 @@ class RecordingSink:
 
     # -- what was sent ------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def still(self) -> Iterator[None]:
+    def still(self) -> AbstractContextManager[bool]:
         """Let nothing be recorded in the block, so that what is looked up there fits together."""
-        with self._lock:
-            yield
+        return self._lock
 
     @property
     def targets(self) -> list[Target]:
@@ -139,7 +112,7 @@ class RecordingSink:
 
     def end(self, target: Target) -> int:
         with self._lock:
-            return self._ends.ends.get(target, 0)
+            return self._ends.get(target, 0)
 
     def messages(
         self, topic: str | None = None, partition: int | None = None, last: int | None = None
@@ -221,7 +194,13 @@ class RecordingSink:
     # -- sending ------------------------------------------------------------------------------------------------------
 
     def _deliver(self, batches: Sequence[PartitionBatch], message_limit: int | None = None) -> None:
-        self._check_room(batches)
+        more = sum(_memory(batch) for batch in batches if (batch.topic, batch.partition) in self._held)
+        if self._held_bytes + more > self._most_bytes:
+            raise DeliveryError(
+                f"more than {self._most_bytes} bytes of messages wait for the release of their partitions",
+                remedy="Release the partitions earlier",
+                partitions=[f"{topic}/{number}" for topic, number in self._held],
+            )
         due = [batch for batch in batches if (batch.topic, batch.partition) not in self._held]
         if due:
             limit = self._sink.message_limit(sorted(self._partitions)) if message_limit is None else message_limit
@@ -239,24 +218,16 @@ class RecordingSink:
                     waiting.append(batch)
                     self._held_bytes += _memory(batch)
 
-    def _check_room(self, batches: Sequence[PartitionBatch]) -> None:
-        more = sum(_memory(batch) for batch in batches if (batch.topic, batch.partition) in self._held)
-        if self._held_bytes + more > self._most_bytes:
-            raise DeliveryError(
-                f"more than {self._most_bytes} bytes of messages wait for the release of their partitions",
-                remedy="Release the partitions earlier",
-                partitions=[f"{topic}/{number}" for topic, number in self._held],
-            )
-
     def _record(self, batch: PartitionBatch) -> None:
         target, count = (batch.topic, batch.partition), len(batch.keys)
-        first = self._ends.advance(target, count)
+        first = self._ends.get(target, 0)
+        self._ends[target] = first + count
         self._sent[target] += count
         kept = self._kept.setdefault(target, deque())
         for offset, key, value in zip(range(first, first + count), batch.keys, batch.values, strict=True):
             kept.append(Message(*target, offset, key, value))
             self._count(target, _OVERHEAD + _size(key, value))
-            if len(kept) > self._most_messages:
+            if len(kept) > MOST_MESSAGES:
                 self._drop_oldest(target)
         while self._kept_bytes > self._most_bytes:
             largest = max(self._bytes_of, key=self._bytes_of.__getitem__)

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from ticdc_emit.config import Secret
+from ticdc_emit.emulator import guard as guarding
 from ticdc_emit.emulator.call_lock import caller
 from ticdc_emit.emulator.guard import Guard, address_of, check_binding
 from ticdc_emit.errors import ConfigError
@@ -99,8 +100,9 @@ def test_the_token_is_accepted_and_health_needs_none() -> None:
     assert TOKEN not in repr(vars(guard))
 
 
-def test_bodies_are_bounded() -> None:
-    guard = Guard(application, most_body_bytes=100)
+def test_bodies_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarding, "MOST_BODY_BYTES", 100)
+    guard = Guard(application)
     assert post(guard, content=b"[%096d]" % 0).status_code == 400
     assert post(guard, content=b"[%98d]" % 0).status_code == 200
     answer = post(guard, content=b"[%99d]" % 0)
@@ -111,15 +113,19 @@ def test_bodies_are_bounded() -> None:
     )
 
 
-def test_a_body_that_does_not_tell_its_length_is_bounded_too() -> None:
+def test_a_body_that_does_not_tell_its_length_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarding, "MOST_BODY_BYTES", 5000)
+
     async def endless() -> AsyncIterator[bytes]:
         while True:
             yield b"x" * 1000
 
-    assert (post(Guard(application, most_body_bytes=5000), content=endless()).status_code, seen) == (413, [])
+    assert (post(Guard(application), content=endless()).status_code, seen) == (413, [])
 
 
-def test_a_body_that_does_not_arrive_ends_the_request() -> None:
+def test_a_body_that_does_not_arrive_ends_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarding, "BODY_TIMEOUT_S", 0.01)
+
     async def run() -> list[Any]:
         sent: list[Any] = []
 
@@ -130,7 +136,7 @@ def test_a_body_that_does_not_arrive_ends_the_request() -> None:
             sent.append(event)
 
         scope = {"type": "http", "method": "POST", "path": "/sql", "headers": [(b"host", b"localhost")]}
-        await Guard(application, body_timeout_s=0.01)(scope, receive, send)
+        await Guard(application)(scope, receive, send)
         return sent
 
     assert asyncio.run(run())[0]["status"] == 408
@@ -170,8 +176,9 @@ def test_a_header_that_decides_may_come_once(name: str) -> None:
     ],
 )
 def test_so_many_requests_are_served_at_once_and_those_that_look_count_apart(
-    call: str, others: list[str], statuses: list[int]
+    call: str, others: list[str], statuses: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(guarding, "MOST_AT_ONCE", 1)
     entered, leave = asyncio.Event(), asyncio.Event()
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -181,7 +188,7 @@ def test_so_many_requests_are_served_at_once_and_those_that_look_count_apart(
         await application(scope, receive, send)
 
     async def run() -> list[int]:
-        guard = Guard(slow, most_at_once=1)
+        guard = Guard(slow)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://127.0.0.1") as client:
             first = asyncio.create_task(client.request(method, path))
             await entered.wait()

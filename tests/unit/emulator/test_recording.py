@@ -9,7 +9,8 @@ import pytest
 from message_rows import send
 
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
+from ticdc_emit.emulator import recording
+from ticdc_emit.emulator.recording import RecordingSink
 from ticdc_emit.errors import DeliveryError, UnknownTopicError
 from ticdc_emit.testing import EmbeddedKafka
 
@@ -91,10 +92,12 @@ def test_too_much_that_waits_is_an_error_and_nothing_of_the_batch_is_sent(store:
     assert (sink.held, messages(store)) == ({("t", 0): 1}, [])
 
 
-def test_memory_keeps_the_newest_messages(store: str) -> None:
-    few = _sink(store, most_messages=2)
-    _write(few, 0, b"1", b"2", b"3")
-    _write(few, 1, b"4")
+def test_memory_keeps_the_newest_messages(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = _sink(store)
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "MOST_MESSAGES", 2)
+        _write(few, 0, b"1", b"2", b"3")
+        _write(few, 1, b"4")
     assert [each.value for each in few.messages()] == [b"2", b"3", b"4"]
     assert [each.offset for each in few.messages("t", 0)] == [1, 2]
     small = _sink(store, most_bytes=606)  # keys count, and 200 bytes for each message
@@ -114,7 +117,7 @@ def test_an_unknown_topic_or_partition_is_refused(store: str) -> None:
 
 def test_offsets_begin_where_the_topics_end_and_are_shared(store: str) -> None:
     _write(_sink(store), 0, b"1", b"2")
-    ends = TopicEnds()
+    ends: dict[tuple[str, int], int] = {}
     first, second = (RecordingSink(MemorySink(store), ends) for _ in range(2))
     for sink in (first, second):
         sink.prepare({"t": 2})
