@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ticdc_emit.config.secrets import hides_arguments, mask_text
-from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError, warn_caller
+from ticdc_emit.errors import MissingColumnError, SchemaError, warn_caller
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning, Keys, keys_of
@@ -28,6 +28,7 @@ from ticdc_emit.traffic.replay.table_versions import (
     TableVersion,
     VersionedTable,
     is_path,
+    table_refused,
     versioned_table,
     versions_between,
 )
@@ -163,12 +164,11 @@ def continued_ddl(
             since = steps
             history, texts = _described(source, since, name, keys)
         else:
-            raise ConfigError(
+            raise table_refused(
+                source.name,
                 f"the state knows the table up to version {known.version}, which does not fit the table's versions",
-                remedy="Give the keys and versions that you gave before. If columns changed in versions that the table "
-                "no longer has, or it is another table, start anew with another state_uri and topic",
-                option="table",
-                table=mask_text(source.name),
+                "Give the keys and versions that you gave before. If columns changed in versions that the table no "
+                "longer has, or it is another table, start anew with another state_uri and topic",
             )
         begin = known.first_version
         begin_with = known.begin_with

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
-from ticdc_emit.config.secrets import hides_arguments, mask_text
+from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.state_store import FsspecStateStore
@@ -19,7 +19,7 @@ from ticdc_emit.spark.sink import TicdcSink, TrafficSinkOptions
 from ticdc_emit.traffic.replay.column_history import continued_ddl, place_of, restamped
 from ticdc_emit.traffic.replay.history_forms import snapshot_inserts
 from ticdc_emit.traffic.replay.record import ColumnRecord
-from ticdc_emit.traffic.replay.table_versions import feed_of_versions, versioned_table
+from ticdc_emit.traffic.replay.table_versions import feed_of_versions, table_refused, versioned_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,13 +89,9 @@ def send_new_versions(
             raise _lost(table, f"was rolled back behind version {known.version}, which may have been sent")
     lost = begin not in {version.id for version in versions}
     if is_first and (lost or (not begins_with_rows and source.before(versions[0].id or 0) is not None)):
-        raise ConfigError(
-            f"the table no longer has the versions before {versions[0].id}, so its changes lack their rows",
-            remedy='Give begin_with="rows", to begin with the rows of the last version'
-            + ("" if known is None else ", with another state_uri and topic"),
-            option="table",
-            table=mask_text(table),
-        )
+        cause = f"the table no longer has the versions before {versions[0].id}, so its changes lack their rows"
+        remedy = 'Give begin_with="rows", to begin with the rows of the last version'
+        raise table_refused(table, cause, remedy + ("" if known is None else ", with another state_uri and topic"))
     steps = versions[-1:] if known is None and begins_with_rows else versions
     history = continued_ddl(source, steps, name, keys, store, known, begin_with)
     only_rows = is_first and begins_with_rows
@@ -117,9 +113,5 @@ def send_new_versions(
 
 
 def _lost(table: str, what: str) -> ConfigError:
-    return ConfigError(
-        f"the table {what}",
-        remedy="Start anew with another state_uri and topic, and keep versions for longer than the pause of calls",
-        option="table",
-        table=mask_text(table),
-    )
+    remedy = "Start anew with another state_uri and topic, and keep versions for longer than the pause of calls"
+    return table_refused(table, f"the table {what}", remedy)

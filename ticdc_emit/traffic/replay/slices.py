@@ -76,9 +76,13 @@ def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | N
     if seconds is None:
         assert speed is not None
         seconds = max(_WALL_SECONDS * speed, 0.001)
-    if not (isinstance(seconds, Real) and 0.001 <= seconds < math.inf):
+    if not (_is_number(seconds) and 0.001 <= seconds < math.inf):
         raise ConfigError(f"a slice of {shown(seconds)} seconds", remedy="Give 0.001 seconds or more", option="slice")
     return round(seconds * 1000)
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, Real)
 
 
 _NAP_S = 0.2  # the longest time until a request to stop is noticed
@@ -88,7 +92,7 @@ class Pace:
     """A schedule that starts at the first slice. Raises :class:`ConfigError` for a value that is not a speed."""
 
     def __init__(self, speed: float | None) -> None:
-        if speed is not None and not (isinstance(speed, Real) and 0 < speed < math.inf):
+        if speed is not None and not (_is_number(speed) and 0 < speed < math.inf):
             raise ConfigError(
                 f"speed={shown(speed)} is not a speed",
                 remedy="Give seconds of history per second (1440: a day in a minute), or None for no waiting",

@@ -55,6 +55,11 @@ class TableVersion(NamedTuple):
     columns: tuple[TableColumn, ...]
 
 
+def table_refused(table: str, cause: str, remedy: str, option: str = "table") -> ConfigError:
+    """Return the error of a table, whose name may be a path with a secret."""
+    return ConfigError(cause, remedy=remedy, option=option, table=mask_text(table))
+
+
 def version_id(given: Any, option: str) -> int:
     """Return Delta's version or Iceberg's snapshot id, which may be text; :class:`ConfigError` for anything else."""
     number = whole_number(given)
@@ -74,12 +79,8 @@ def versioned_table(spark: SparkSession, table: str, format: str | None = None) 
     by_path = is_path(table)
     found = format or (format_of(table) if by_path else None) or _format_in_catalog(spark, table)
     if found not in _FORMATS:
-        raise ConfigError(
-            f"a table of the format {found} keeps no versions",
-            remedy="Give a Delta or an Iceberg table, or its copies to from_snapshots",
-            option="table",
-            table=mask_text(table),
-        )
+        remedy = "Give a Delta or an Iceberg table, or its copies to from_snapshots"
+        raise table_refused(table, f"a table of the format {found} keeps no versions", remedy)
     name = table if by_path else quoted(*name_parts(table))  # in quotes, no folder has it
     read_source(spark, name, format=found if by_path else None)  # its errors name missing packages
     return _FORMATS[found](spark, table)
@@ -106,12 +107,9 @@ def versions_refused(table: str) -> Iterator[None]:
     except Exception as error:
         if not is_of_spark(error):
             raise
-        raise ConfigError(
-            f"the versions of the table cannot be read: {foreign_text(str(error).strip().splitlines()[0].strip())}",
-            remedy="Check its name, and whether Spark may read its log",
-            option="table",
-            table=mask_text(table),
-        ) from None
+        first = foreign_text(str(error).strip().splitlines()[0].strip())
+        remedy = "Check its name, and whether Spark may read its log"
+        raise table_refused(table, f"the versions of the table cannot be read: {first}", remedy) from None
 
 
 def tracked_columns(versions: Iterable[Sequence[TableColumn]], *, by_name: bool) -> list[tuple[TableColumn, ...]]:
@@ -177,12 +175,9 @@ class _DeltaTable:
         since = sorted(schemas)
         current = [max((each for each in since if each <= version), default=None) for version in ids]
         if not current or current[0] is None:
-            raise ConfigError(
-                "the log of the table does not hold the columns of its first version",
-                remedy="Check that Spark may read the checkpoints in the table's _delta_log",
-                option="table",
-                table=mask_text(self.name),
-            )
+            cause = "the log of the table does not hold the columns of its first version"
+            remedy = "Check that Spark may read the checkpoints in the table's _delta_log"
+            raise table_refused(self.name, cause, remedy)
         mapped = "delta.columnMapping.physicalName"
         columns = tracked_columns(
             ([TableColumn(one.metadata.get(mapped, one.name), one) for one in schemas[each].fields] for each in since),
@@ -319,12 +314,9 @@ def feed_of_versions(
     """Return what :func:`read_changes` returns for a table that was looked up before."""
     versions = versions_between(source, start, end)
     if start is None and source.before(_id(versions[0])) is not None:
-        raise ConfigError(
-            f"the table no longer has the versions before {versions[0].id}, so its feed lacks their rows",
-            remedy="Send the rows of a version with snapshot_inserts, and begin at the next one with start=",
-            option="start",
-            table=mask_text(source.name),
-        )
+        cause = f"the table no longer has the versions before {versions[0].id}, so its feed lacks their rows"
+        remedy = "Send the rows of a version with snapshot_inserts, and begin at the next one with start="
+        raise table_refused(source.name, cause, remedy, "start")
     if source.format == "iceberg":
         return _iceberg_feed(spark, source, versions)
     _refuse_columns_that_come_back(source, versions)
@@ -353,23 +345,15 @@ def versions_between(
             wanted = version_id(bound, option)
             places = [ids.index(wanted)] if wanted in ids else []
         if not places:
-            raise ConfigError(
-                f"the table has no version {bound}",
-                remedy=f"Its versions are {ids[0]} to {ids[-1]}" if ids else "Write rows into the table first",
-                option=option,
-                table=mask_text(source.name),
-            )
+            remedy = f"Its versions are {ids[0]} to {ids[-1]}" if ids else "Write rows into the table first"
+            raise table_refused(source.name, f"the table has no version {bound}", remedy, option)
         if option == "start":
             first = places[0]
         else:
             last = places[-1]
     if first > last:
-        raise ConfigError(
-            "there is no version to read",
-            remedy="Give an end= that is not before start=" if ids else "Write rows into the table first",
-            option="end",
-            table=mask_text(source.name),
-        )
+        remedy = "Give an end= that is not before start=" if ids else "Write rows into the table first"
+        raise table_refused(source.name, "there is no version to read", remedy, "end")
     return versions[first : last + 1]
 
 
@@ -379,12 +363,11 @@ def _refuse_columns_that_come_back(source: VersionedTable, versions: Sequence[Ta
     for place, version in enumerate(versions):
         for column in version.columns:
             if last_seen.get(column.identity, place) < place - 1:
-                raise ConfigError(
+                raise table_refused(
+                    source.name,
                     f"version {version.id} brought the column {column.field.name} back, and its feed does not have the "
                     "values of old rows",
-                    remedy=f"Begin at this version; else {NO_FEED}",
-                    option="table",
-                    table=mask_text(source.name),
+                    f"Begin at this version; else {NO_FEED}",
                 )
             last_seen[column.identity] = place
 
@@ -430,12 +413,11 @@ def _iceberg_feed(spark: SparkSession, source: VersionedTable, versions: Sequenc
     for version in versions:
         for column in version.columns:
             if column.identity not in today:
-                raise ConfigError(
+                raise table_refused(
+                    source.name,
                     f"version {version.id} has the column {column.field.name}, which was dropped since, and Iceberg "
                     "gives its feed the columns of today",
-                    remedy=f"Begin after that version with start=; else {NO_FEED}",
-                    option="table",
-                    table=mask_text(source.name),
+                    f"Begin after that version with start=; else {NO_FEED}",
                 )
             commits_by_name.setdefault(column.field.name, {}).setdefault(column.identity, []).append(_id(version))
     form = FORMS["Iceberg's changelog view"]
