@@ -404,17 +404,13 @@ class _Server(ThreadingHTTPServer):
         super().server_close()
         with self._open_lock:
             for connection in self._open:
-                _cut(connection)
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    connection.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that disconnect."""
-
-
-def _cut(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        connection.close()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -424,15 +420,10 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # head and body in one segment
     disable_nagle_algorithm = True
 
-    def do_GET(self) -> None:
-        self._answer()
-
-    do_POST = do_PUT = do_GET  # noqa: N815
-
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing."""
 
-    def _answer(self) -> None:
+    def do_GET(self) -> None:
         try:
             body = self._body()
             self._check_login()
@@ -448,6 +439,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(payload)))
         self.end_headers()
         self.wfile.write(payload)
+
+    do_POST = do_PUT = do_GET  # noqa: N815
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "0")

@@ -118,7 +118,7 @@ class ServerProcess(Running):
     def __init__(self, name: str, folder: Path) -> None:
         self._name = name
         self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
         """Returns once the server answers."""
@@ -126,7 +126,7 @@ class ServerProcess(Running):
         self._prepare()
         self._launch(self._command())
         deadline = time.monotonic() + _START_TIMEOUT_S
-        while time.monotonic() < deadline and self._process is not None and self._process.poll() is None:
+        while time.monotonic() < deadline and self.process is not None and self.process.poll() is None:
             if self._answers():
                 return self
             time.sleep(0.1)
@@ -135,29 +135,25 @@ class ServerProcess(Running):
     def _launch(self, command: Sequence[str]) -> None:
         with self._log.open("ab") as log:
             # only the parent process handles Ctrl-C, and stops this one afterwards
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 command, stdout=log, stderr=subprocess.STDOUT, cwd=self._folder, start_new_session=True
             )
 
     def _last_lines(self) -> str:
         return self._log.read_text(errors="replace")[-4000:]
 
-    @property
-    def process(self) -> subprocess.Popen[bytes] | None:
-        return self._process
-
     def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
 
     def stop(self) -> None:
         """Stop, by force after a while, and remove the folder."""
-        if self._process is not None:
-            self._process.terminate()
+        if self.process is not None:
+            self.process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_STOP_TIMEOUT_S)
+                self.process.wait(_STOP_TIMEOUT_S)
             self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -278,7 +274,7 @@ class KraftBroker(ServerProcess):
         users = [word for user in self._users for word in ("--add-scram", user)]
         tool = self._java_command("kafka.tools.StorageTool")
         self._launch([*tool, "format", "-t", _CLUSTER_ID, "-c", str(self._config), *users])
-        self._formatting = self._process
+        self._formatting = self.process
 
     def _prepare(self) -> None:
         self.begin()

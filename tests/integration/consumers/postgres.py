@@ -61,8 +61,8 @@ class Postgres(ServerProcess):
         return answer.stdout
 
     def stop(self) -> None:
-        if self._process is not None:
-            self._process.send_signal(signal.SIGINT)  # ends sessions, too; SIGTERM waits for them
+        if self.process is not None:
+            self.process.send_signal(signal.SIGINT)  # ends sessions, too; SIGTERM waits for them
         super().stop()
 
     def _prepare(self) -> None:
