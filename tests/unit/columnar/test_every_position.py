@@ -13,16 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_feeds import sent, values_of_rows
 from column_samples import COLUMNS, DECLARED, SAMPLES, shown
 from documented_types import LISTED, MAKERS
 from hypothesis_profiles import sample
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError, UnsupportedTypeError
-from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.run import Changefeed
 
 TS = 450_000_000_262_144_000
 URI = "memory://positions?protocol=canal-json&partition-num=1"
@@ -101,22 +99,13 @@ def _plain_struct(image: pa.Array) -> pa.Array:
     )
 
 
-def _values(messages_of_rows: list[bytes | None]) -> list[str | None]:
+def _values(messages_of_rows: list[bytes]) -> list[str | None]:
     """Return the column ``c`` of each message."""
-    found: list[str | None] = [json.loads(value or b"")["data"][0]["c"] for value in messages_of_rows]
-    return found
+    return [json.loads(value)["data"][0]["c"] for value in messages_of_rows]
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    yield
-    clear("positions")
-
-
-def _sent(schema: str, *batches: pa.RecordBatch) -> list[bytes | None]:
-    clear("positions")
-    Changefeed(load_changefeed(URI), MemorySink("positions"), schema).run(ArrowBatch(list(batches)), 0, final=True)
-    return [message.value for message in messages("positions") if message.value and b'"isDdl":false' in message.value]
+def _sent(schema: str, *batches: pa.RecordBatch) -> list[bytes]:
+    return values_of_rows(sent(load_changefeed(URI), schema, list(batches))[0])
 
 
 def _arrays(mysql: str) -> Iterator[tuple[pa.Array, list[str | None]]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_feeds import by_target, generic
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
@@ -21,7 +22,6 @@ from ticdc_emit.errors import (
     UnknownTableError,
 )
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import MemoryRegistry
 
@@ -30,51 +30,27 @@ SCHEMA = """
 create table shop.orders (id int primary key, code varchar(20), note text, unique key (code));
 create table shop.items (a int, b varchar(20), n int, primary key (a, b));
 """
+CANAL = "canal-json&enable-tidb-extension=true"
 COLUMNS = {"orders": ("id", "code", "note"), "items": ("a", "b", "n")}
 Row = dict[str, Any]
-Content = dict[tuple[str, int], list[tuple[bytes | None, bytes | None]]]
 
 
 def tso(step: int) -> int:
     return FIRST + step * (100 << 18)
 
 
-def uri(store: str, protocol: str = "canal-json", partitions: int = 3) -> str:
-    extension = "&enable-tidb-extension=true" if protocol == "canal-json" else ""
-    return f"memory://{store}/?protocol={protocol}{extension}&partition-num={partitions}"
-
-
-def content(store: str, *, keep: bool = False) -> Content:
-    found: Content = {}
-    for message in messages(store):
-        found.setdefault((message.topic, message.partition), []).append((message.key, message.value))
-    if not keep:
-        clear(store)
+def content(store: str) -> dict[tuple[str, int], Any]:
+    found = by_target(messages(store))
+    clear(store)
     return found
 
 
-def feed(store: str, changefeed: str | None = None, protocol: str = "canal-json", **given: Any) -> Changefeed:
-    how = {name: given.pop(name) for name in ("late", "watermark_interval", "clock") if name in given}
-    config = load_changefeed(uri(store, protocol), changefeed, schema_registry="http://nowhere.invalid")
-    return Changefeed(config, MemorySink(store), given.pop("schema", SCHEMA), options=RunOptions(**how), **given)
-
-
-def generic(rows: list[Row]) -> pa.Table:
-    images = pa.map_(pa.string(), pa.string())
-    kinds = {"schema": pa.string(), "table": pa.string(), "op": pa.string(), "commit_ts": pa.int64()}
-    kinds |= {"seq": pa.int64(), "start_ts": pa.int64(), "query": pa.string(), "before": images, "after": images}
-    used = [(name, kind) for name, kind in kinds.items() if any(name in row for row in rows)]
-
-    def cell(value: Any) -> Any:
-        return list(value.items()) if isinstance(value, dict) else value
-
-    return pa.Table.from_pylist(
-        [{name: cell(row.get(name)) for name, _ in used} for row in rows], schema=pa.schema(used)
-    )
-
-
-def cut(table: pa.Table, rows: int) -> list[pa.RecordBatch]:
-    return list(table.to_batches(max_chunksize=rows))
+def feed(
+    store: str, changefeed: str | None = None, protocol: str = CANAL, schema: str = SCHEMA, **given: Any
+) -> Changefeed:
+    uri = f"memory://{store}/?protocol={protocol}&partition-num=3"
+    config = load_changefeed(uri, changefeed, schema_registry="http://nowhere.invalid")
+    return Changefeed(config, MemorySink(store), schema, **given)
 
 
 def history(seed: int, *, seq: bool = False) -> list[Row]:
@@ -114,7 +90,7 @@ def test_neither_order_nor_batches_nor_the_limit_change_a_byte(store: str, rule:
     assert len(expected) > 1
     for dice, size, limit in ((random.Random(1), 30, 1), (random.Random(2), 5, 9000)):
         shuffled = dice.sample(rows, len(rows))
-        feed(store, changefeed).run(ArrowBatch(cut(generic(shuffled), size), memory_limit=limit), 0, final=True)
+        feed(store, changefeed).run(ArrowBatch(generic(shuffled).to_batches(size), memory_limit=limit), 0, final=True)
         assert content(store) == expected
 
 
@@ -130,7 +106,7 @@ def test_ddl_stands_in_its_place_among_the_rows_or_beside_them(store: str) -> No
         ([*rows, add], {"memory_limit": 1}),
         (rows, {"ddl": [(tso(15), query, "shop")]}),
     ):
-        batch = ArrowBatch(cut(generic(given), 10), **options)
+        batch = ArrowBatch(generic(given).to_batches(10), **options)
         assert feed(store, RULES["index-value"]).run(batch, 0, final=True).ddl_events == 1
         assert "ddl" in options or batch.ddl_rows("test") == [(tso(15), "shop", query)]
         sent.append(content(store))
@@ -141,21 +117,16 @@ def test_ddl_stands_in_its_place_among_the_rows_or_beside_them(store: str) -> No
     assert all(("extra" in each["data"][0]) == (each["_tidb"]["commitTs"] > tso(15)) for each in shown)
 
 
-def typed(rows: list[Row]) -> pa.RecordBatch:
-    image = pa.struct([("id", pa.int32()), ("code", pa.string()), ("note", pa.string())])
-    kinds = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("before", image), ("after", image)])
-    return pa.RecordBatch.from_pylist(rows, schema=kinds)
-
-
 def test_the_typed_form_needs_its_table_named(store: str) -> None:
     image = {"id": 2, "code": "b", "note": None}
     rows = [
-        {"op": "c", "commit_ts": tso(1), "after": image},
+        {"op": "c", "commit_ts": tso(1), "before": None, "after": image},
         {"op": "u", "commit_ts": tso(1) + 1, "before": image, "after": image | {"id": 10}},
     ]
+    typed = pa.Table.from_pylist(rows)
     with pytest.raises(SchemaError, match="2 tables"):
-        feed(store).run(ArrowBatch([typed(rows)]), 0, final=True)
-    report = feed(store).run(ArrowBatch([typed(rows)], "shop.orders"), 0, final=True)
+        feed(store).run(ArrowBatch(typed), 0, final=True)
+    report = feed(store).run(ArrowBatch(typed, "shop.orders"), 0, final=True)
     assert report.rows == 3
     clear(store)
 
@@ -203,7 +174,7 @@ def test_what_cannot_be_a_batch(store: str) -> None:
     assert content(store) == {}
 
 
-@pytest.mark.parametrize("protocol", ["canal-json", "simple", "avro", "open-protocol"])
+@pytest.mark.parametrize("protocol", [CANAL, "simple", "avro", "open-protocol"])
 @pytest.mark.parametrize("apart", [True, False], ids=["DDL first", "DDL among the rows"])
 def test_a_changefeed_of_an_empty_cluster_learns_its_tables_from_rows(store: str, protocol: str, apart: bool) -> None:
     statements = [(tso(1), "create database shop"), (tso(2), "create table shop.orders (id int primary key)")]

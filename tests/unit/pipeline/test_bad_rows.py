@@ -14,11 +14,12 @@ from typing import Any
 import fsspec
 import pyarrow as pa
 import pytest
+from arrow_feeds import by_target, generic
 from fsspec.implementations.local import LocalFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from shuffled_chunks import FORM, RULES, in_bucket
+from shuffled_chunks import RULES, in_bucket
 
 from ticdc_emit import Encoder
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD
@@ -77,20 +78,14 @@ def row(table: str, ts: int, key: int, bad: dict[str, Any] | None = None, **told
         "op": op,
         "commit_ts": ts << 18,
         "seq": told.pop("seq", None),
-        "before": None if op == "c" else list(before.items()),
-        "after": None if op == "d" else list(after.items()),
+        "before": None if op == "c" else before,
+        "after": None if op == "d" else after,
         **told,
     }
 
 
-def batches(rows: list[Row], size: int = 1000) -> list[pa.RecordBatch]:
-    return pa.Table.from_pylist(rows, schema=FORM).to_batches(max_chunksize=size)
-
-
 def sent() -> dict[tuple[str, int], list[tuple[bytes | None, bytes | None]]]:
-    found: dict[tuple[str, int], list[tuple[bytes | None, bytes | None]]] = {}
-    for message in messages("bad-rows"):
-        found.setdefault((message.topic, message.partition), []).append((message.key, message.value))
+    found = by_target(messages("bad-rows"))
     clear("bad-rows")
     return found
 
@@ -102,15 +97,15 @@ def feed(protocol: str = "canal-json", query: str = "", **options: Any) -> Chang
     return Changefeed(config, MemorySink("bad-rows"), SCHEMA, options=RunOptions(**options))
 
 
-def run(rows: list[Row], *, batch_id: int = 0, **options: Any) -> RunReport:
-    return feed(**options).run(ArrowBatch(batches(rows)), batch_id, final=True)
+def run(rows: list[Row], **options: Any) -> RunReport:
+    return feed(**options).run(ArrowBatch(generic(rows)), 0, final=True)
 
 
 def refusal(parts: list[list[Row]]) -> RowError:
     config = load_changefeed("memory://m/rest?protocol=canal-json&partition-num=3", RULES)
     plan = make_plan(config, catalog_from_sql(SCHEMA).histories(), {"rest": 1, "a": 3})
     encode = EncodeTask(plan, "error", None, Buckets(plan.targets, 2))
-    chunks = [chunk for part in parts for chunk in encode(iter(batches(part, 7)))]
+    chunks = [chunk for part in parts for chunk in encode(iter(generic(part).to_batches(7)))]
     errors = []
     for bucket in range(2):
         own = in_bucket(chunks, bucket)
@@ -174,7 +169,7 @@ def test_one_bad_row_is_told_as_ever() -> None:
 def test_each_row_has_its_own_cause() -> None:
     rows = [row("a", ts, ts, bad) for ts, bad in enumerate(BAD["a"], 1)]
     rows += [row("a", 9, 9, op="q"), row("b", 10, 10, op="u") | {"before": None}]
-    rows += [row("b", 11, 11) | {"after": [("id", "11")]}, row("b", 12, 12) | {"after": [("id", "1"), ("z", "1")]}]
+    rows += [row("b", 11, 11) | {"after": {"id": 11}}, row("b", 12, 12) | {"after": {"id": 1, "z": 1}}]
     rows += [row("b", 13, 13) | {"commit_ts": None}]
     told = refusal([rows]).bad_rows
     assert [each.reason for each in told.first] == [
@@ -202,9 +197,9 @@ def test_what_is_wrong_with_a_whole_batch_is_told_alone() -> None:
         with pytest.raises(DuplicateChangeError):
             run([*([bad] if how == "skip" else []), row("a", 2, 2), row("a", 2, 2, op="d")], bad_rows=how)
         late = feed(bad_rows=how)
-        late.run(ArrowBatch(batches([row("b", 9, 9)])), 0, final=True)
+        late.run(ArrowBatch(generic([row("b", 9, 9)])), 0, final=True)
         with pytest.raises(LateRowError):
-            late.run(ArrowBatch(batches([row("b", 10, 1, {"n": "300"}), row("b", 2, 2)])), 1, final=True)
+            late.run(ArrowBatch(generic([row("b", 10, 1, {"n": "300"}), row("b", 2, 2)])), 1, final=True)
         images = pa.array([{"id": 1, "n": b"1"}], pa.struct([("id", pa.int32()), ("n", pa.binary())]))
         typed = pa.record_batch({"op": ["c"], "commit_ts": [1 << 18], "after": images})
         with pytest.raises(UnsupportedTypeError):
@@ -246,7 +241,7 @@ def test_skipped_rows_are_written_in_order_and_a_replay_writes_the_same(tmp_path
         RunOptions(bad_rows_path=Secret(str(path)))
     options = {"bad_rows": "skip", "bad_rows_path": Secret(str(path))}
     running = feed(**options)
-    report = running.run(ArrowBatch(batches(rows)), 7, final=True)
+    report = running.run(ArrowBatch(generic(rows)), 7, final=True)
     assert dict(report.skipped) == {"s.a": 1, "s.b": 1}
     (file,) = path.iterdir()
     assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{8}-batch-00000007\.jsonl", file.name)
@@ -264,9 +259,9 @@ def test_skipped_rows_are_written_in_order_and_a_replay_writes_the_same(tmp_path
     assert (second["table"], second["reason"]) == ("b", "Column `n` is TINYINT: 300 is outside -128..127")
     before = file.read_bytes()
     random.Random(1).shuffle(rows)
-    running.run(ArrowBatch(batches(rows)), 7, final=True)
+    running.run(ArrowBatch(generic(rows)), 7, final=True)
     assert [each.read_bytes() for each in path.iterdir()] == [before]
-    running.run(ArrowBatch(batches([row("b", 2, 2), row("a", 4, 4)])), 7, final=True)
+    running.run(ArrowBatch(generic([row("b", 2, 2), row("a", 4, 4)])), 7, final=True)
     assert list(path.iterdir()) == []
 
 
@@ -278,7 +273,7 @@ def test_files_of_an_earlier_run_and_of_another_changefeed_stay(is_kept: bool, t
         state = Secret(f"{tmp_path}/state") if is_kept else None
         path = Secret(f"{tmp_path}/bad")
         running = feed(bad_rows="skip", bad_rows_path=path, state_uri=state)
-        running.run(ArrowBatch(batches(list(rows))), running.next_batch_id(), final=False)
+        running.run(ArrowBatch(generic(list(rows))), running.next_batch_id(), final=False)
         return running
 
     def names() -> list[str]:
@@ -297,7 +292,7 @@ def test_files_of_an_earlier_run_and_of_another_changefeed_stay(is_kept: bool, t
         same_run = [name.rpartition("-batch-")[::2] for name in names() if name != first]
         assert [number for _, number in same_run] == ["00000001.jsonl", "00000002.jsonl"]
         assert len({run for run, _ in same_run}) == 1, "a state that goes on is one run"
-        later.run(ArrowBatch(batches([row("b", 5, 5, {"n": "300"})])), 2, final=False)
+        later.run(ArrowBatch(generic([row("b", 5, 5, {"n": "300"})])), 2, final=False)
     else:
         night(row("b", 3, 3, {"n": "300"}))
         assert len(names()) == 2

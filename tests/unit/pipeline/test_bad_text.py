@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from arrow_feeds import sent, values_of_rows
 
 from ticdc_emit import Encoder
 from ticdc_emit.columnar.escape import EASYJSON, GO_STD, JSONITER, JsonWriter, escape_bytes
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import InvalidValueError, TicdcEmitError
-from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 TS = 450_000_000_262_144_000
@@ -32,13 +30,8 @@ def text(*values: bytes | None) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(data), [valid, pa.py_buffer(offsets), pa.py_buffer(b"".join(data))])
 
 
-def sent(batch: pa.RecordBatch, schema: str = KEYED, table: str | None = None) -> list[bytes]:
-    try:
-        feed = Changefeed(load_changefeed(URI), MemorySink("bad-text"), schema)
-        feed.run(ArrowBatch([batch], table), 0, final=True)
-        return [message.value for message in messages("bad-text") if message.value]
-    finally:
-        clear("bad-text")
+def by_feed(batch: pa.RecordBatch, schema: str = KEYED) -> list[bytes]:
+    return values_of_rows(sent(load_changefeed(URI), schema, batch)[0])
 
 
 def encoded(batch: pa.RecordBatch, schema: str = KEYED) -> list[bytes]:
@@ -46,7 +39,7 @@ def encoded(batch: pa.RecordBatch, schema: str = KEYED) -> list[bytes]:
     return values
 
 
-RUNS: list[Callable[..., list[bytes]]] = [encoded, sent]
+RUNS: list[Callable[..., list[bytes]]] = [encoded, by_feed]
 
 
 def changes(ids: pa.Array, **columns: Any) -> pa.RecordBatch:
@@ -139,7 +132,7 @@ def test_rows_that_name_their_table(column: str) -> None:
     arrays = {name: text(*values) for name, values in names.items()}
     for bent in kinds(arrays[column]):
         with pytest.raises(InvalidValueError, match="UTF-8") as caught:
-            sent(changes(pa.array(["a", "b"]), op=["ddl", "c"], **(arrays | {column: bent})))
+            by_feed(changes(pa.array(["a", "b"]), op=["ddl", "c"], **(arrays | {column: bent})))
         assert (caught.value.context["column"], caught.value.context["row"]) == (column, {"position": 0})
 
 
@@ -148,7 +141,7 @@ def test_rows_that_name_their_table(column: str) -> None:
 def test_names_that_are_not_text(column: str, array: pa.Array) -> None:
     names = {"schema": pa.array(["s"]), "table": pa.array(["t"]), "query": pa.array(["drop table t"])}
     with pytest.raises(TypeError, match="needs text") as caught:
-        sent(changes(pa.array(["a"]), op=["ddl"], **(names | {column: array})))
+        by_feed(changes(pa.array(["a"]), op=["ddl"], **(names | {column: array})))
     assert isinstance(caught.value, TicdcEmitError)
     assert caught.value.context["column"] == column
 

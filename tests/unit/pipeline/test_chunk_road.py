@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_feeds import generic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from shuffled_chunks import FORM, RULES, in_bucket
+from shuffled_chunks import RULES, in_bucket, told_by_target
 
 from ticdc_emit import Encoder
-from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import DeliveryError, DuplicateChangeError, TemporaryFileError
 from ticdc_emit.pipeline.deliver.control_events import ControlSchedule
@@ -35,7 +35,7 @@ from ticdc_emit.pipeline.encode.chunks import (
     map_file,
 )
 from ticdc_emit.pipeline.encode.encode_task import EncodeTask
-from ticdc_emit.pipeline.plan.table_plans import Plan, make_plan
+from ticdc_emit.pipeline.plan.table_plans import make_plan
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 SCHEMA = "create table s.a (id int primary key, u int unique, v varchar(9)); create table s.b (id int primary key)"
@@ -44,56 +44,34 @@ SCHEMA = "create table s.a (id int primary key, u int unique, v varchar(9)); cre
 CONFIG = load_changefeed("memory://m/rest?protocol=canal-json&enable-tidb-extension=true&partition-num=3", RULES)
 
 
-def plan_of(config: ChangefeedConfig = CONFIG) -> Plan:
-    return make_plan(config, catalog_from_sql(SCHEMA).histories(), {"rest": 1, "a": 3})
-
-
-PLAN = plan_of()
+PLAN = make_plan(CONFIG, catalog_from_sql(SCHEMA).histories(), {"rest": 1, "a": 3})
 
 
 def a_row(op: str, ts: int, seq: int | None, key: int, unique: int | None = None, before: int | None = None) -> Any:
-    image = [("id", str(key)), ("u", None if unique is None else str(unique)), ("v", "x")]
-    old = [("id", str(key)), ("u", None if before is None else str(before)), ("v", "x")]
+    image = {"id": key, "u": unique, "v": "x"}
     return {
         "schema": "s", "table": "a", "op": op, "commit_ts": ts << 18, "seq": seq,
-        "before": None if op == "c" else old, "after": None if op == "d" else image,
+        "before": None if op == "c" else image | {"u": before}, "after": None if op == "d" else image,
     }  # fmt: skip
 
 
 def b_row(ts: int, seq: int | None, key: int) -> Any:
-    after = [("id", str(key))]
-    return {"schema": "s", "table": "b", "op": "c", "commit_ts": ts << 18, "seq": seq, "before": None, "after": after}
+    own = {"schema": "s", "table": "b", "op": "c", "commit_ts": ts << 18, "seq": seq}
+    return {**own, "before": None, "after": {"id": key}}
 
 
-def batches(rows: list[Any], size: int = 1000) -> Iterator[pa.RecordBatch]:
-    for start in range(0, len(rows), size):
-        yield pa.RecordBatch.from_pylist(rows[start : start + size], schema=FORM)
+Sent = dict[tuple[str, int], list[tuple[bytes, bytes, int]]]
 
 
 def road(
-    parts: list[list[Any]],
-    *,
-    plan: Plan = PLAN,
-    count: int = 1,
-    limit: int = 1 << 20,
-    size: int = 1000,
-    folder: ChunkFolder | None = None,
-    **late: Any,
-) -> dict[tuple[str, int], list[tuple[bytes, bytes, int]]]:
-    buckets = Buckets(plan.targets, count)
-    encode = EncodeTask(plan, late.get("late", "error"), late.get("until"), buckets, folder=folder)
-    sent = [batch for part in parts for batch in pickle.loads(pickle.dumps(encode))(batches(part, size))]
+    parts: list[list[Any]], *, count: int = 1, limit: int = 1 << 20, size: int = 1000, folder: ChunkFolder | None = None
+) -> Sent:
+    encode = pickle.dumps(EncodeTask(PLAN, "error", None, Buckets(PLAN.targets, count), folder=folder))
+    sent = [batch for part in parts for batch in pickle.loads(encode)(iter(generic(part).to_batches(size)))]
     made = [batch.slice(row, 1) for batch in sent for row in range(batch.num_rows)]
     random.Random(1).shuffle(made)  # a shuffle promises no order
-    found: dict[tuple[str, int], list[tuple[bytes, bytes, int]]] = {}
-    for bucket in range(count):
-        own = in_bucket(made, bucket)
-        deliver = DeliverTask(plan, ControlSchedule(), None, memory_limit=limit, folder=folder)
-        for batch in deliver(iter(own)):
-            for row in batch.to_pylist():
-                message = row["key"], row["value"], row["commit_ts"]
-                found.setdefault((row["topic"], row["partition"]), []).append(message)
-    return found
+    deliver = DeliverTask(PLAN, ControlSchedule(), None, memory_limit=limit, folder=folder)
+    return told_by_target(batch for bucket in range(count) for batch in deliver(iter(in_bucket(made, bucket))))
 
 
 def history(seed: int, seq: bool) -> list[Any]:
@@ -135,16 +113,13 @@ def test_any_history(seed: int, parts: int, seq: bool) -> None:
     assert road([cut[n::parts] for n in range(parts)], count=parts, limit=1, size=7) == plainly(rows)
 
 
-def plainly(rows: list[Any]) -> dict[tuple[str, int], list[tuple[bytes, bytes, int]]]:
+def plainly(rows: list[Any]) -> Sent:
     encoder = Encoder(CONFIG, SCHEMA, partitions=3)
     encoder.plan = PLAN
-    found: dict[tuple[str, int], list[tuple[bytes, bytes, int]]] = {}
-    for table in "ab":
-        own = pa.RecordBatch.from_pylist([row for row in rows if row["table"] == table], schema=FORM)
-        for row in encoder.encode(own.drop_columns(["schema", "table"]), f"s.{table}").to_pylist():
-            message = row["key"], row["value"], row["commit_ts"]
-            found.setdefault((row["topic"], row["partition"]), []).append(message)
-    return found
+    own = {table: generic([row for row in rows if row["table"] == table]) for table in "ab"}
+    return told_by_target(
+        encoder.encode(each.drop_columns(["schema", "table"]), f"s.{table}") for table, each in own.items()
+    )
 
 
 def test_chunks_are_cut_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +127,7 @@ def test_chunks_are_cut_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = road([rows])
     monkeypatch.setattr(chunks, "_BODY_BYTES", 1_000)
     encode = EncodeTask(PLAN, "error", None, Buckets(PLAN.targets, 1))
-    assert sum(batch.num_rows for batch in encode(batches(rows))) > 20
+    assert sum(batch.num_rows for batch in encode(iter(generic(rows).to_batches()))) > 20
     assert road([rows]) == whole
 
 
@@ -185,11 +160,11 @@ def test_objects_are_stored_before_their_messages(tmp_path: Any) -> None:
         config, catalog_from_sql(SCHEMA.replace("varchar(9)", "varchar(999)")).histories(), {"rest": 1, "a": 3}
     )
     row = a_row("c", 5, None, 1)
-    row["after"] = [("id", "1"), ("u", None), ("v", "x" * 900)]
+    row["after"]["v"] = "x" * 900
     encode = EncodeTask(plan, "error", None, Buckets(plan.targets, 1))
     claims = ClaimStore.of(config.codec.large_message_handle)
     assert list(tmp_path.iterdir()) == []
-    made = list(encode(batches([row])))
+    made = list(encode(iter(generic([row]).to_batches())))
     assert list(tmp_path.iterdir()) == []
     (batch,) = DeliverTask(plan, ControlSchedule(), None, claims)(iter(made))
     (stored,) = tmp_path.iterdir()

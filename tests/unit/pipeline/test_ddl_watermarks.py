@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pyarrow as pa
-
-from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.run import Changefeed
+from ticdc_emit.traffic.history import History
 from ticdc_emit.tso import compose
 
 URI = "memory://marks?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
@@ -18,24 +12,13 @@ START = compose(1_700_000_000_000)
 
 
 def run(release: str) -> dict[int, list[str]]:
-    clear("marks")
-    config = load_changefeed(URI, release=release)
-    stamps = [START + 1, START + 10, START + 20]
-    ddl = [(START + 5, "alter table test.t add column c int")]
-    options = RunOptions(watermark_interval=0)
-    schema = "create table test.t (id int primary key)"
-    feed = Changefeed(config, MemorySink("marks"), schema, ddl=ddl, options=options)
-    image = pa.struct([("id", pa.int64()), ("c", pa.int64())])
-    rows = pa.table(
-        {
-            "op": ["c"] * 3,
-            "commit_ts": stamps,
-            "after": pa.array([{"id": number, "c": None} for number in range(3)], image),
-        }
-    )
-    feed.run(ArrowBatch(rows, "test.t"), 0, final=True)
+    rows = [
+        {"schema": "test", "table": "t", "op": "c", "commit_ts": START + stamp, "after": {"id": number, "c": None}}
+        for number, stamp in enumerate((1, 10, 20))
+    ]
+    ddl = ((START + 5, "alter table test.t add column c int"),)
     found: dict[int, list[str]] = {0: [], 1: []}
-    for message in messages("marks"):
+    for message in History("create table test.t (id int primary key)", rows, ddl).messages(URI, release=release):
         content = json.loads(message.value or b"")
         if content["type"] == "TIDB_WATERMARK":
             what = f"watermark {content['_tidb']['watermarkTs'] - START}"

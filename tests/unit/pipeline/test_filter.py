@@ -7,34 +7,24 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_feeds import generic, sent
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
-from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.routing.partitions import table_hash
 
 TS = 450_000_000_262_144_000
 URI = "memory://filter?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 SCHEMA = "create table s.a (id int primary key, u int not null unique, n int); create table s.b (id int primary key)"
-IMAGE = pa.map_(pa.string(), pa.string())
-FORM = pa.schema(
-    [("op", pa.string()), ("commit_ts", pa.int64()), ("start_ts", pa.int64()), ("schema", pa.string()),
-     ("table", pa.string()), ("before", IMAGE), ("after", IMAGE), ("query", pa.string())]
-)  # fmt: skip
 
 
 def row(offset: int, table: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, Any]:
-    images = {
-        name: None if image is None else [(key, None if value is None else str(value)) for key, value in image.items()]
-        for name, image in (("before", before), ("after", after))
-    }
     op = "d" if after is None else "c" if before is None else "u"
-    return {"op": op, "commit_ts": TS + offset, "start_ts": TS + offset - 1, "schema": "s", "table": table, **images}
+    own = {"op": op, "commit_ts": TS + offset, "start_ts": TS + offset - 1, "schema": "s", "table": table}
+    return {**own, "before": before, "after": after}
 
 
 def ddl(offset: int, query: str) -> dict[str, Any]:
@@ -44,13 +34,10 @@ def ddl(offset: int, query: str) -> dict[str, Any]:
 def run(
     filter_table: dict[str, Any], rows: list[dict[str, Any]], bad_rows: Any = "refuse", **options: Any
 ) -> tuple[list[str], RunReport]:
-    clear("filter")
     config = load_changefeed(URI, {"filter": filter_table}, **options)
-    feed = Changefeed(config, MemorySink("filter"), SCHEMA, options=RunOptions(bad_rows=bad_rows))
-    report = feed.run(ArrowBatch(pa.Table.from_pylist(rows, schema=FORM)), 0, final=True)
+    found, report = sent(config, SCHEMA, generic(rows), options=RunOptions(bad_rows=bad_rows))
     shown = []
-    for message in messages("filter"):
-        content = json.loads(message.value or b"")
+    for content in (json.loads(message.value or b"") for message in found):
         if content["type"] != "TIDB_WATERMARK":
             shown.append(content["sql"] or f"{content['type']} {content['table']} {content['data'][0]['id']}")
     return shown, report
@@ -136,11 +123,9 @@ def test_skipping_bad_rows_skips_those_at_which_an_expression_fails(expression: 
 
 def test_a_typed_batch_of_a_table_that_is_left_out_sends_nothing() -> None:
     config = load_changefeed(URI, {"filter": {"rules": ["s.b"]}})
-    clear("filter")
     image = pa.struct([("id", pa.int64()), ("u", pa.int64()), ("n", pa.int64())])
     table = pa.table({"op": ["c"], "commit_ts": [TS], "after": pa.array([A], image), "before": pa.nulls(1, image)})
-    feed = Changefeed(config, MemorySink("filter"), SCHEMA, table="s.a")
-    report = feed.run(ArrowBatch(table, "s.a"), 0, final=False)
+    _, report = sent(config, SCHEMA, table, "s.a")
     assert (report.rows, report.filtered) == (0, {"rules": 1})
     encoder = Encoder(config, SCHEMA)
     assert encoder.encode(table, table="s.a").num_rows == 0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
 import pytest
+from arrow_feeds import generic, sent
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.plan.table_plans import KeylessTableWarning
 from ticdc_emit.pipeline.run import Changefeed
 
@@ -22,7 +20,6 @@ TS = 450_000_000_262_144_000
 URI = "memory://keyless?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 KEYLESS = "create table s.log (a int, b int)"
 KEYED = "create table s.t (id int primary key)"
-IMAGE = pa.map_(pa.string(), pa.string())
 
 _WITHOUT_KEY = [
     "a int, b int",
@@ -33,34 +30,18 @@ _WITHOUT_KEY = [
 _WITH_KEY = ["a int primary key, b int", "a int not null, b int, unique key (a)", "a int not null unique, b int"]
 
 
-@pytest.fixture(autouse=True)
-def _clean() -> Iterator[None]:
-    yield
-    clear("keyless")
+def row(table: str, step: int, **image: int) -> dict[str, Any]:
+    return {"schema": "s", "table": table, "op": "c", "commit_ts": TS + step, "after": image}
 
 
-def rows(*given: tuple[str, int, dict[str, str] | str]) -> pa.Table:
-    columns: dict[str, list[Any]] = {name: [] for name in ("schema", "table", "op", "commit_ts", "query", "after")}
-    for table, step, content in given:
-        is_ddl = isinstance(content, str)
-        values: list[Any] = ["s", table, "ddl" if is_ddl else "c", TS + step, content if is_ddl else None]
-        values.append(None if isinstance(content, str) else list(content.items()))
-        for name, value in zip(columns, values, strict=True):
-            columns[name].append(value)
-    kinds = {"commit_ts": pa.int64(), "after": IMAGE}
-    return pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
-
-
-def sent(schema: str, table: pa.Table, **options: Any) -> list[tuple[str, str]]:
-    clear("keyless")
-    Changefeed(load_changefeed(URI, **options), MemorySink("keyless"), schema).run(ArrowBatch(table), 0, final=True)
-    found = []
-    for message in messages("keyless"):
-        content = json.loads(message.value or b"")
-        if content["type"] != "TIDB_WATERMARK":
-            what = content["sql"] if content["isDdl"] else next(iter(content["data"][0].values()))
-            found.append((content["table"], what))
-    return found
+def sent_of(schema: str, rows: list[dict[str, Any]], **options: Any) -> list[tuple[str, str]]:
+    found, _ = sent(load_changefeed(URI, **options), schema, generic(rows))
+    contents = [json.loads(message.value or b"") for message in found]
+    return [
+        (content["table"], content["sql"] if content["isDdl"] else next(iter(content["data"][0].values())))
+        for content in contents
+        if content["type"] != "TIDB_WATERMARK"
+    ]
 
 
 @pytest.mark.parametrize("columns", _WITHOUT_KEY)
@@ -107,26 +88,20 @@ def test_a_changefeed_of_one_table_refuses_it(table: str | None) -> None:
 
 
 def test_a_changefeed_of_many_leaves_their_rows_and_ddl_out_with_one_warning() -> None:
-    given = rows(
-        ("t", 1, {"id": "1"}),
-        ("log", 2, {"a": "1", "b": "2"}),
-        ("log", 3, "alter table s.log add column c int"),
-        ("t", 4, {"id": "4"}),
-        ("log", 5, {"a": "1", "b": "2", "c": "3"}),
-    )
+    ddl = {"schema": "s", "op": "ddl", "commit_ts": TS + 3, "query": "alter table s.log add column c int"}
+    given = [row("t", 1, id=1), row("log", 2, a=1, b=2), ddl, row("t", 4, id=4), row("log", 5, a=1, b=2, c=3)]
     with pytest.warns(KeylessTableWarning, match=r"s\.log.*force-replicate") as warned:
-        assert sent(f"{KEYED}; {KEYLESS}", given) == [("t", "1"), ("t", "4")]
+        assert sent_of(f"{KEYED}; {KEYLESS}", given) == [("t", "1"), ("t", "4")]
     assert len([each for each in warned if each.category is KeylessTableWarning]) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error", KeylessTableWarning)
-        forced = sent(f"{KEYED}; {KEYLESS}", given, force_replicate=True)
+        forced = sent_of(f"{KEYED}; {KEYLESS}", given, force_replicate=True)
     assert [table for table, _ in forced] == ["t", "log", "log", "t", "log"]
 
 
 def test_no_topic_is_made_for_them() -> None:
     rules = "[[sink.dispatchers]]\nmatcher = ['*.*']\ntopic = '{schema}_{table}'\n"
-    sink = MemorySink("keyless")
     with pytest.warns(KeylessTableWarning):
-        feed = Changefeed(load_changefeed(URI, rules), sink, f"{KEYED}; {KEYLESS}")
+        feed = Changefeed(load_changefeed(URI, rules), MemorySink("keyless"), f"{KEYED}; {KEYLESS}")
     assert "s_t" in feed.outline.router.partitions
     assert "s_log" not in feed.outline.router.partitions

@@ -6,8 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-from shuffled_chunks import FORM
+from arrow_feeds import generic
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
@@ -25,28 +24,17 @@ def ts(ms: int) -> int:
 
 
 def changes(*rows: tuple[str, int, str]) -> ArrowBatch:
-    return ArrowBatch(
-        pa.Table.from_pylist(
-            [
-                {"schema": "s", "table": "t", "op": op, "commit_ts": ts(at)}
-                | {"before": [("id", key)] if op == "d" else None, "after": [("id", key)] if op == "c" else None}
-                for op, at, key in rows
-            ],
-            schema=FORM,
-        )
-    )
+    images = {"c": "after", "d": "before"}
+    made = [
+        {"schema": "s", "table": "t", "op": op, "commit_ts": ts(at), images[op]: {"id": key}} for op, at, key in rows
+    ]
+    return ArrowBatch(generic(made))
 
 
-def feed(late: str, **more: Any) -> Changefeed:
+def feed(**more: Any) -> Changefeed:
     clear("late")
-    options = RunOptions(late=late)  # type: ignore[arg-type]
-    return Changefeed(
-        load_changefeed(URI, BY_KEY),
-        MemorySink("late", new_partitions=2),
-        "create table s.t (id int primary key)",
-        options=options,
-        **more,
-    )
+    schema = "create table s.t (id int primary key)"
+    return Changefeed(load_changefeed(URI, BY_KEY), MemorySink("late"), schema, options=RunOptions(late="drop"), **more)
 
 
 def commits() -> dict[int, list[int]]:
@@ -59,7 +47,7 @@ def commits() -> dict[int, list[int]]:
 
 
 def test_a_bad_late_row_leaves_the_others_where_they_belong() -> None:
-    running = feed("drop")
+    running = feed()
     running.run(changes(("c", 100, "1")), 0, final=True)
     good = [("c", 205, "2"), ("d", 210, "2"), ("c", 206, "3"), ("d", 215, "3"), ("c", 220, "2")]
     report = running.run(changes(("d", 50, "no number"), *good), 1, final=True)
@@ -69,7 +57,7 @@ def test_a_bad_late_row_leaves_the_others_where_they_belong() -> None:
 
 
 def test_a_late_row_of_no_version_of_its_table_is_dropped() -> None:
-    running = feed("drop", ddl=[(ts(60), "drop table s.t"), (ts(80), "create table s.t (id int primary key)")])
+    running = feed(ddl=[(ts(60), "drop table s.t"), (ts(80), "create table s.t (id int primary key)")])
     running.run(changes(("c", 100, "1")), 0, final=True)
     report = running.run(changes(("c", 70, "5"), ("c", 120, "2")), 1, final=True)
     assert (report.rows, report.late_rows) == (1, 1)

@@ -9,13 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_feeds import generic, sent, values_of_rows
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, TicdcEmitError, UnsupportedTypeError
-from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.run import Changefeed
 
 URI = "memory://one-order/t?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 TS = 450_000_000_262_144_000
@@ -103,22 +101,13 @@ def changes(case: Case, seed: int = 0) -> pa.Table:
 
 
 def by_encoder(sql: str, rows: pa.Table) -> list[bytes]:
-    return list(
-        Encoder(URI, f"create table s.t ({sql})", force_replicate=True).encode(rows).column("value").to_pylist()
-    )
+    encoder = Encoder(URI, f"create table s.t ({sql})", force_replicate=True)
+    return list(encoder.encode(rows).column("value").to_pylist())
 
 
 def by_feed(sql: str, rows: pa.Table) -> list[bytes]:
-    clear("one-order")
-    feed = Changefeed(
-        load_changefeed(URI, force_replicate=True),
-        MemorySink("one-order", new_partitions=1),
-        f"create table s.t ({sql})",
-    )
-    feed.run(ArrowBatch(rows), 0, final=True)
-    values = [message.value or b"" for message in messages("one-order")]
-    clear("one-order")
-    return [value for value in values if b"TIDB_WATERMARK" not in value]
+    config = load_changefeed(URI, force_replicate=True)
+    return values_of_rows(sent(config, f"create table s.t ({sql})", rows)[0])
 
 
 def ids_of(values: list[bytes]) -> list[Any]:
@@ -190,14 +179,8 @@ def test_two_forms_of_one_key_are_one_key(way: Any) -> None:
 
 
 def test_rows_whose_handle_key_was_dropped_are_no_duplicates() -> None:
-    maps = pa.map_(pa.string(), pa.string())
-    after = [[("v", str(v)), ("u", str(v))] for v in range(3)]
-    rows = pa.table({"op": ["c"] * 3, "commit_ts": [TS] * 3, "after": pa.array(after, maps)})
+    rows = generic([{"op": "c", "commit_ts": TS, "after": {"v": v, "u": v}} for v in range(3)])
     sink = {"column-selectors": [{"matcher": ["s.t"], "columns": ["u", "v"]}]}
     sql = f"create table s.t ({SQL['unique'].replace('u int,', 'u int not null,')})"
-    clear("one-order")
-    feed = Changefeed(load_changefeed(URI, {"sink": sink}), MemorySink("one-order", new_partitions=1), sql)
-    feed.run(ArrowBatch(rows), 0, final=True)
-    sent = [m.value for m in messages("one-order") if b"TIDB_WATERMARK" not in (m.value or b"")]
-    clear("one-order")
-    assert sorted(json.loads(value or b"")["data"][0]["u"] for value in sent) == ["0", "1", "2"]
+    values = values_of_rows(sent(load_changefeed(URI, {"sink": sink}), sql, rows)[0])
+    assert sorted(json.loads(value)["data"][0]["u"] for value in values) == ["0", "1", "2"]

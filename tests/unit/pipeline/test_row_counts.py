@@ -5,12 +5,13 @@ from __future__ import annotations
 import pickle
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_feeds import by_target, generic
 from shuffled_chunks import in_bucket
 
 from ticdc_emit.config import load_changefeed
@@ -32,9 +33,6 @@ ALTERED = compose(START + 4_300)
 SCHEMA = "create table s.a (id int primary key, u int); create table s.b (id int primary key, u int);" + "".join(
     f"create table s.t{number} (k varchar(9) primary key);" for number in range(3)
 )
-KINDS = {"schema": "string", "table": "string", "op": "string", "commit_ts": "int64", "physical_table_id": "int64"}
-MAPS = pa.map_(pa.string(), pa.string())
-FORM = pa.schema([*KINDS.items(), ("before", MAPS), ("after", MAPS)])
 BY_VALUE = "[sink]\ndispatchers = [{ matcher = ['*.*'], partition = 'index-value' }]"
 RULES = BootstrapRules(interval_ms=2_000, message_count=7, tick_ms=TICK)
 
@@ -61,22 +59,17 @@ def history(seed: int, *, physical: bool = False) -> list[Row]:
         op = dice.choice("cuud") if table in "ab" else "c"
         stamp = compose(START + dice.randint(0, 10_000), number)
         row = {"schema": "s", "table": table, "op": op, "commit_ts": stamp}
-        row |= {"before": None if op == "c" else list(old.items()), "after": None if op == "d" else list(new.items())}
+        row |= {"before": None if op == "c" else old, "after": None if op == "d" else new}
         rows.append(row | {"physical_table_id": dice.choice([None, 900, 901]) if physical else None})
     own = {"schema": "s", "table": "a", "op": "c", "before": None, "physical_table_id": None}
     sides = ((2_000, ALTERED), (2_001, ALTERED + 1))
-    return rows + [own | {"commit_ts": ts, "after": [("id", str(key)), ("u", "1")]} for key, ts in sides]
-
-
-def batches(rows: Sequence[Row], size: int = 1_000) -> Iterator[pa.RecordBatch]:
-    for start in range(0, len(rows), size):
-        yield pa.RecordBatch.from_pylist(rows[start : start + size], schema=FORM)
+    return rows + [own | {"commit_ts": ts, "after": {"id": key, "u": 1}} for key, ts in sides]
 
 
 def encoded(plan: Plan, parts: Sequence[Sequence[Row]], buckets: int = 1, **options: Any) -> list[pa.RecordBatch]:
     encode = EncodeTask(plan, options.pop("late", "error"), options.pop("until", None), Buckets(plan.targets, buckets))
     task = pickle.dumps(EncodeTask(**{**vars(encode), "tick_ms": TICK, **options}))
-    made = [chunk for part in parts for chunk in pickle.loads(task)(batches(part, 13))]
+    made = [chunk for part in parts for chunk in pickle.loads(task)(iter(generic(part).to_batches(13)))]
     return [batch.slice(row, 1) for batch in made for row in range(batch.num_rows)]
 
 
@@ -121,7 +114,7 @@ def test_rows_that_are_late_or_bad_do_not_count() -> None:
     plan, rows = plan_of(), history(8)
     until = compose(START + 3_000)
     good = encoded(plan, [[row for row in rows if row["commit_ts"] > until]])
-    bad = [("id", "bad"), ("u", "bad"), ("k", "far too long")]
+    bad = {"id": "bad", "u": "bad", "k": "far too long"}
     rows += [{**rows[number], "op": "c", "before": None, "after": bad} for number in (5, 40, 77)]
     mixed = encoded(plan, [rows[::2], rows[1::2]], late="drop", until=until, bad_rows="skip")
     assert told(plan, mixed) == told(plan, good)
@@ -137,7 +130,7 @@ def test_each_physical_table_counts_for_itself() -> None:
         keys[each.key] += each.count
     assert {900, 901} < set(keys)
     named = [row for row in rows if row["physical_table_id"] == 900]
-    splits = [row for row in named if row["op"] == "u" and dict(row["before"])["id"] != dict(row["after"])["id"]]
+    splits = [row for row in named if row["op"] == "u" and row["before"]["id"] != row["after"]["id"]]
     assert keys[900] == len(named) + len(splits)
 
 
@@ -174,9 +167,7 @@ def test_every_delivering_task_schedules_alike_and_one_hands_the_counts_back(buc
             own = read_results(deliver(iter(in_bucket(made, bucket))))
             assert any(result.counts for result in own.values()) == (bucket == 0)
             results |= own
-        sent = {target: [] for target in plan.targets}
-        for message in messages("counts"):
-            sent[message.topic, message.partition].append((message.key, message.value))
+        sent = {target: [] for target in plan.targets} | by_target(messages("counts"))
     finally:
         clear("counts")
     united = next(result.counts for result in results.values() if result.counts)

@@ -19,6 +19,7 @@ from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import table_plans as plan
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.traffic.history import History
 from ticdc_emit.tso import compose
 
 SCHEMA = "create table s.t (id int primary key)"
@@ -272,28 +273,21 @@ def test_what_a_batch_does_does_not_grow_with_the_ddl_before_it(
 
 
 @pytest.mark.parametrize("interval", [None, 1])
-def test_all_partitions_of_a_topic_have_the_same_watermarks(store: str, interval: float | None) -> None:
+def test_all_partitions_of_a_topic_have_the_same_watermarks(interval: float | None) -> None:
     """Also those whose first row comes after the batch's first watermark, in a topic that the table then leaves."""
     config = load_changefeed(
-        f"memory://{store}/?protocol=simple&partition-num=2",
+        "memory://m/?protocol=simple&partition-num=2",
         changefeed={"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "table", "topic": "{schema}_{table}"}]}},
     )
     start = compose(1_700_000_000_500)
-    rows = pa.table(
-        {
-            "schema": ["test"] * 2,
-            "table": ["a", "b"],
-            "op": ["c"] * 2,
-            "commit_ts": [start, start + compose(600)],
-            "after": pa.array([[("id", "1")]] * 2, pa.map_(pa.string(), pa.string())),
-        }
-    )
+    rows = [
+        {"schema": "test", "table": table, "op": "c", "commit_ts": start + compose(after), "after": {"id": 1}}
+        for table, after in (("a", 0), ("b", 600))
+    ]
     schema = "create table test.a (id int primary key); create table test.b (id int primary key)"
-    ddl = [(start + compose(700), "rename table test.b to test.c")]
-    feed = Changefeed(config, MemorySink(store), schema, ddl=ddl, options=RunOptions(watermark_interval=interval))
-    feed.run(ArrowBatch(rows), 0, final=True)
+    ddl = ((start + compose(700), "rename table test.b to test.c"),)
     watermarks: dict[tuple[str, int], list[int]] = {}
-    for message in messages(store):
+    for message in History(schema, rows, ddl).messages(config, watermark_interval=interval):
         content = json.loads(message.value or b"")
         if content["type"] == "WATERMARK":
             watermarks.setdefault((message.topic, message.partition), []).append(content["commitTs"])

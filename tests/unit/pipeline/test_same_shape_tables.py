@@ -10,7 +10,8 @@ from unittest import mock
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from shuffled_chunks import FORM
+from arrow_feeds import generic
+from shuffled_chunks import told_by_target
 
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
 from ticdc_emit.delivery.claims import ClaimStore
@@ -82,12 +83,11 @@ def plan_of(config: ChangefeedConfig) -> Plan:
 
 
 def a_row(table: str, op: str, ts: int, key: int, text: str = "x") -> dict[str, Any]:
-    image = [("id", str(key)), ("v", text)]
+    image = {"id": key, "v": text}
     if table != "other":
-        image += [("u", str((1 << 63) + key)), ("e", None if key % 3 else "y")]
-    old = [(name, "before" if name == "v" else value) for name, value in image]
-    images = {"before": None if op == "c" else old, "after": None if op == "d" else image}
-    return {"schema": "s", "table": table, "op": op, "commit_ts": ts << 18, "seq": None, **images}
+        image |= {"u": (1 << 63) + key, "e": None if key % 3 else "y"}
+    images = {"before": None if op == "c" else image | {"v": "before"}, "after": None if op == "d" else image}
+    return {"schema": "s", "table": table, "op": op, "commit_ts": ts << 18, **images}
 
 
 def history(seed: int = 1) -> list[dict[str, Any]]:
@@ -102,15 +102,12 @@ def history(seed: int = 1) -> list[dict[str, Any]]:
 
 def chunks(plan: Plan, rows: list[dict[str, Any]]) -> list[pa.RecordBatch]:
     task = EncodeTask(plan, "error", None, Buckets(plan.targets, 1))
-    return list(task(iter([pa.RecordBatch.from_pylist(rows, schema=FORM)])))
+    return list(task(iter(generic(rows).to_batches())))
 
 
 def sent(plan: Plan, rows: list[dict[str, Any]]) -> tuple[Any, list[Any]]:
     made = chunks(plan, rows)
-    found: dict[tuple[str, int], list[Any]] = {}
-    for batch in DeliverTask(plan, ControlSchedule(), None, STORE)(iter(made)):
-        for row in batch.to_pylist():
-            found.setdefault((row["topic"], row["partition"]), []).append((row["commit_ts"], row["key"], row["value"]))
+    found = told_by_target(DeliverTask(plan, ControlSchedule(), None, STORE)(iter(made)))
     of_claims = pc.equal(pa.Table.from_batches(made).column("kind"), ChunkKind.CLAIMS)
     bodies = pa.Table.from_batches(made).filter(of_claims)
     claims = [claim for body in bodies.column("body") for claim in from_ipc(body.as_buffer()).to_pylist()]
@@ -133,7 +130,7 @@ def test_siblings_are_as_alone(uri: str) -> None:
 def test_tables_of_the_same_columns_are_siblings() -> None:
     plan = plan_of(config_of(URIS[0]))
     sorter = RowSorter(plan, None, "error", None)
-    (rows,) = sorter.gather([pa.RecordBatch.from_pylist(history(), schema=FORM)])
+    (rows,) = sorter.gather(generic(history()).to_batches())
     found = [
         "".join(sorted(table.name for table in piece.tables.tables))
         if isinstance(piece.tables, TableGroup)

@@ -8,17 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_feeds import sent
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import ConfigWarning, load_changefeed
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.tail import Tail
 from ticdc_emit.consume.verify import verify
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, InvalidValueError, MessageTooLargeError, SchemaError
-from ticdc_emit.pipeline.direct import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.protocols.events import DecodeError, RowEvent, WatermarkEvent
 from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader, unquoted
 
@@ -87,34 +86,29 @@ def test_rows_of_different_partitions_are_in_different_messages() -> None:
     assert batch.column("commit_ts").to_pylist() == sorted(batch.column("commit_ts").to_pylist())
 
 
-def delivered(store: str, size: int) -> list[Any]:
+def delivered(size: int) -> list[Message]:
     """A minute of changes with watermarks and a statement among them, in batches of ``size`` rows."""
-    config = load_changefeed(f"memory://{store}/?protocol=open-protocol&partition-num=2&max-batch-size=4")
+    config = load_changefeed("memory://t/?protocol=open-protocol&partition-num=2&max-batch-size=4")
     ddl = [(TS + 30 * SECOND, "create table test.u (id int primary key)")]
-    options = RunOptions(watermark_interval=10.0)
-    feed = Changefeed(config, MemorySink(store), TABLE, ddl=ddl, options=options)
-    rows = [{**insert(number), "before": None} for number in range(1, 60)]
-    image = pa.struct([("id", pa.int32()), ("v", pa.string()), ("b", pa.binary())])
-    schema = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("after", image)])
-    table = pa.Table.from_pylist(rows, schema)
-    feed.run(ArrowBatch(table.to_batches(max_chunksize=size), "test.t"), 0, final=True)
-    found = [(each.topic, each.partition, each.key, each.value) for each in messages(store)]
-    clear(store)
-    return found
+    rows, options = (
+        pa.Table.from_pylist([insert(number) for number in range(1, 60)]),
+        RunOptions(watermark_interval=10.0),
+    )
+    return sent(config, TABLE, rows.to_batches(size), "test.t", ddl=ddl, options=options)[0]
 
 
-def test_the_batches_of_rows_change_no_message(store: str) -> None:
-    expected = delivered(store, 1000)
-    assert delivered(store, 1) == delivered(store, 7) == expected
+def test_the_batches_of_rows_change_no_message() -> None:
+    expected = delivered(1000)
+    assert delivered(1) == delivered(7) == expected
 
 
-def test_no_message_has_rows_from_both_sides_of_a_control_message(store: str) -> None:
+def test_no_message_has_rows_from_both_sides_of_a_control_message() -> None:
     reader = OpenProtocolReader()
-    sent = [reader.read_all(key, value) for _, partition, key, value in delivered(store, 1000)]
-    kinds = [type(each[0]).__name__ for each in sent]
+    read = [reader.read_all(message.key, message.value) for message in delivered(1000)]
+    kinds = [type(each[0]).__name__ for each in read]
     assert kinds.count("DdlEvent") == 2
     floor = 0
-    held = [each for each in sent if isinstance(each[0], (RowEvent, WatermarkEvent))]
+    held = [each for each in read if isinstance(each[0], (RowEvent, WatermarkEvent))]
     with_rows = {id(each): each for each in held if isinstance(each[0], RowEvent)}
     assert sorted({len(each) for each in with_rows.values()})[-1] == 4
     for each in (each for each in held if any(isinstance(one, RowEvent) for one in each)):
@@ -125,14 +119,12 @@ def test_no_message_has_rows_from_both_sides_of_a_control_message(store: str) ->
         assert not [mark for mark in marks if stamps[0] <= mark < stamps[-1]]
 
 
-def test_tail_and_verify_see_every_row_of_a_message(store: str) -> None:
-    config = load_changefeed(f"memory://{store}/?protocol=open-protocol&partition-num=2&max-batch-size=4")
-    delivered_again = Changefeed(config, MemorySink(store), TABLE)
+def test_tail_and_verify_see_every_row_of_a_message() -> None:
+    config = load_changefeed("memory://t/?protocol=open-protocol&partition-num=2&max-batch-size=4")
     rows = pa.Table.from_pylist(
         [{"op": "c", "commit_ts": TS + n, "after": {"id": n, "v": "x", "b": b""}} for n in range(9)]
     )
-    delivered_again.run(ArrowBatch(rows, "test.t"), 0, final=True)
-    found = list(messages(store))
+    found, _ = sent(config, TABLE, rows, "test.t")
     lines = [line for message in found for line in Tail(config, ops=["insert"]).lines(message)]
     assert [line.key for line in lines] == [{"id": str(number)} for number in range(9)]
     assert len({line.offset for line in lines}) == 3
