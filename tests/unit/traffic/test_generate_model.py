@@ -90,6 +90,34 @@ def test_children_obey_their_foreign_keys_in_transactions_of_any_size(deletes: f
     assert table.typed(some).equals(table.typed(np.arange(2_000)).take(pa.array(some)))
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_an_order_and_its_lines_change_in_one_transaction(size: float) -> None:
+    tables = KIN | {"orders": KIN["orders"] | {"together": ["lines", "ships"], "updates": 5}, "*": {"skew": 0}}
+    tables |= {"lines": KIN["s.lines"] | {"together": "parts"}, "ships": {"children": {"of": "orders", "count": 1}}}
+    plan = planned(tables, 30_000, load={"transaction_size": size}, trouble={"shared_commits": 0.3})
+    changes = [row for batch in plan.changes(np.arange(9_000)) for row in batch.to_pylist()]
+    known, parents = source_tables(catalog_from_sql(SQL), None, Refusals()), set()
+    for row in changes:
+        row |= {which: None if row[which] is None else dict(row[which]) for which in ("before", "after")}
+        if row["table"] == "orders":
+            parents.add((row["op"], row["start_ts"], row["after" if row["op"] == "c" else "before"]["id"]))
+    counts: dict[tuple[str, str], list[bool]] = {}
+    for row in changes:
+        if row["table"] in ("lines", "parts", "ships"):
+            order = row["op"], row["start_ts"], row["after" if row["op"] == "c" else "before"]["o"]
+            counts.setdefault((row["table"], row["op"]), []).append(order in parents)
+    assert violations(known, changes) == []
+    assert {key: all(found) for key, found in counts.items() if key[1] != "u"} == {
+        (name, op): True for name in ("lines", "parts", "ships") for op in "cd"
+    }
+    assert all(np.mean(found) > 0.9 for found in counts.values())  # a line has fewer updates than its order
+    for end in range(1_000, 1_020):  # also inside of a transaction nothing is without what it refers to
+        prefix = [row for batch in plan.changes(np.arange(end)) for row in batch.to_pylist()]
+        for row in prefix:
+            row |= {which: None if row[which] is None else dict(row[which]) for which in ("before", "after")}
+        assert violations(known, prefix) == []
+
+
 def distance(values: list[float], share_below: Any) -> float:
     """Return the Kolmogorov-Smirnov distance of rounded values."""
     points, counts = np.unique(np.array(values, float), return_counts=True)
@@ -159,6 +187,9 @@ def test_times_have_deviations_in_seconds_and_expressions_are_of_the_row() -> No
         ({"tables": {"orders": {"children": {"count": 1}}}}, "children needs of and count"),
         ({"tables": {"orders": {"children": {"of": "customers", "mean": 1}}}}, "children mean: is not an option"),
         ({"tables": {"lines": {"deletes": 1, **KIN["s.lines"]}}}, "cannot be combined with deletes"),
+        ({"tables": KIN | {"customers": {"together": "lines"}}}, "s.customers and lines cannot"),
+        ({"tables": KIN | {"orders": KIN["orders"] | {"together": "parts"}}}, "s.orders and parts cannot"),
+        ({"tables": {"lines": {"together": 3}}}, "3 is not a name"),
         ({"tables": {"lines": {"children": {"of": "orders", "count": 200}}}}, "96,000 rows for 480 parents"),
         ({"columns": {"net": {"distribution": "normal", "mean": 3}}}, "deviation: is missing"),
         ({"columns": {"net": {"distribution": "exponential", "mean": 3, "sigma": 1}}}, "sigma: is not of the"),

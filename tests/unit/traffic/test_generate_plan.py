@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.errors import ConfigError, SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.keys import Digit, Fixed, Follows, Serial, plan_keys
@@ -86,6 +86,14 @@ def test_roles_of_key_columns() -> None:
 def test_what_cannot_be_obeyed_is_refused_early(sql: str, why: str) -> None:
     with pytest.raises(SchemaError, match=why):
         planned(sql, rows=200_000)
+
+
+def test_what_refers_to_one_of_two_that_change_together_cannot_be_between_them() -> None:
+    sql = "create table a (id int primary key, v int); create table b (id int primary key, a int, foreign key (a) "
+    sql += "references a (id)); create table c (id int primary key, a int, b int, foreign key (a) references a (id), "
+    model = read_model({"tables": {"a": {"together": "c"}, "c": {"children": {"of": "a", "count": 2}}}})
+    with pytest.raises(ConfigError, match="together: a table between them refers to one of them"):
+        plan_traffic(sql + "foreign key (b) references b (id))", Settings(100, model=model))
 
 
 def test_a_cycle_of_tables_is_left_open_where_it_may_be_null() -> None:

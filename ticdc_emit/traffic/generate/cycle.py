@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count, groupby, pairwise
 from operator import itemgetter
 from random import Random
@@ -120,6 +120,15 @@ class _Life:
     waits: Sequence[float] = ()
 
 
+class _Spent(NamedTuple):
+    """A life's first ancestor, when its children may come and go, and when it changes."""
+
+    first: int
+    begin: float
+    end: float
+    times: tuple[float, ...] = ()
+
+
 def lay_out(
     shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, shared_commits: float = 0.0, rate: float = 1.0
 ) -> Cycle:
@@ -129,21 +138,23 @@ def lay_out(
     random = Random(f"{seed} {shapes!r} {_SEEDED}")
     all_lives = [life for table, shape in enumerate(shapes) for life in _lives(table, shape, random)]
     moments: list[tuple[float, int, int]] = []  # when, which life, its number among the life's
-    spent: dict[tuple[int, int], tuple[int, float, float]] = {}  # by table and slot: the first ancestor, begin and end
+    spent: dict[tuple[int, int], _Spent] = {}  # by table and slot
     for number, life in enumerate(all_lives):
-        shape, first, begin, end = shapes[life.table], number, 0.0, 1.0
+        shape, own = shapes[life.table], _Spent(number, 0.0, 1.0)
         if shape.parents:
-            first, begin, end = spent[shape.parent, shape.parents[life.slot]]
-        times = (_moments_of_child if shape.parents else _moments)(life, shape, begin, end, random)
+            own = spent[shape.parent, shape.parents[life.slot]]
+        times = (_moments_of_child if shape.parents else _moments)(life, shape, own, random)
         if life.path:
             times = times[:1]
         moments += ((when, number, visit) for visit, when in enumerate(times))
-        spent[life.table, life.slot] = first, max(begin, times[0]), times[-1] if life.deleted else end
+        end = times[-1] if life.deleted else own.end
+        spent[life.table, life.slot] = _Spent(own.first, max(own.begin, times[0]), end, tuple(times))
     moments.sort()
     delays = _walk(all_lives, moments, rate, random)
+    moments.sort(key=partial(_order, all_lives))
     numbers = [number for _, number, _ in moments]
-    families = [spent[all_lives[number].table, all_lives[number].slot][0] for number in numbers]
-    transactions = _transactions(numbers, transaction_size, random)
+    families = [spent[all_lives[number].table, all_lives[number].slot].first for number in numbers]
+    transactions = _transactions(moments, transaction_size, random)
     begins = {at for at, (when, _, _) in enumerate(moments) if when < 0}  # others may refer to these rows
     commits, sharers = _commits(transactions, families, begins, shared_commits, Random(f"{seed} {shared_commits}"))
     places: dict[tuple[int, int], int] = {(number, visit): at for at, (_, number, visit) in enumerate(moments)}
@@ -200,23 +211,29 @@ def _walk(
     """Add the later visits of lives with states to the moments; return the delays of these visits."""
     delays: dict[tuple[int, int], int] = {}
     if any(life.path for life in lives):
-        known, seconds = [when for when, _, _ in moments], sum(life.visits for life in lives) / rate
-        shares = (np.arange(len(known)) + 0.5) / len(known)
-        for born, (_, number, _) in enumerate(tuple(moments)):
+        seconds = sum(life.visits for life in lives) / rate
+        known, first, at_once = np.unique([each[0] for each in moments], return_index=True, return_inverse=True)
+        known, shares = np.append(known, 1.0), np.append((first + 0.5) / len(moments), 1.0)
+        for born, (_, number, _) in zip(at_once.tolist(), tuple(moments), strict=True):
             if lives[number].path:
                 waits = [wait / seconds for wait in lives[number].waits]
                 places, cycles = visits(float(shares[born]), waits, random)
                 times = np.interp(places, shares, known).tolist()
                 moments += ((times[visit], number, visit) for visit in range(1, len(places)))
                 delays |= {(number, visit): delay for visit, delay in enumerate(cycles)}
-        moments.sort()
     return delays
 
 
-def _moments(life: _Life, shape: Shape, begin: float, end: float, random: Random) -> list[float]:
-    """Return the times of a life's changes, between ``begin`` and ``end``, as fractions of the cycle, in order;
-    negative for inserts of anchors.
-    """
+def _order(lives: Sequence[_Life], moment: tuple[float, int, int]) -> tuple[float, int]:
+    """Return what orders changes: of those at one time, inserts of parents come first, and their deletes last."""
+    when, number, visit = moment
+    is_delete = lives[number].deleted and visit == lives[number].visits - 1
+    return when, -number if is_delete else number
+
+
+def _moments(life: _Life, shape: Shape, own: _Spent, random: Random) -> list[float]:
+    """Return the times of a life's changes as fractions of the cycle, in order; negative for inserts of anchors."""
+    _, begin, end, _ = own
     if life.slot < shape.anchors:
         return [-1e6 + shape.depth + random.random(), *sorted(random.random() for _ in range(life.visits - 1))]
     if life.spans > 1:
@@ -229,8 +246,16 @@ def _moments(life: _Life, shape: Shape, begin: float, end: float, random: Random
 _SOON = 0.05  # the part of a parent's life in which its children come, and that in which they go
 
 
-def _moments_of_child(life: _Life, shape: Shape, begin: float, end: float, random: Random) -> list[float]:
-    """Return :func:`_moments` of a child of a row that lives from ``begin`` to ``end``; siblings go in reverse."""
+def _moments_of_child(life: _Life, shape: Shape, parent: _Spent, random: Random) -> list[float]:
+    """Return :func:`_moments` of a child; siblings go in reverse. Those that change together with their parent have its
+    times.
+    """
+    _, begin, end, times = parent
+    if shape.options.children is not None and shape.options.children.together:
+        updates, count = times[1 : len(times) - life.deleted], life.visits - 1 - life.deleted
+        changes = random.sample(updates, min(count, len(updates)))
+        changes += [begin + (end - begin) * random.random() for _ in range(count - len(changes))]
+        return [times[0], *sorted(changes), *times[-1:] * life.deleted]
     nth, siblings = shape.siblings[life.slot]
     soon = (end - begin) * _SOON
     born, dead = (soon * (nth + 1 - random.random()) / siblings for _ in range(2))
@@ -242,16 +267,19 @@ def _moments_of_child(life: _Life, shape: Shape, begin: float, end: float, rando
     return [born, *changes, dead] if life.deleted else [born, *changes]
 
 
-def _transactions(numbers: Sequence[int], mean: float, random: Random) -> list[int]:
-    """Return for each change the position where its transaction begins. No transaction has two changes of one row."""
+def _transactions(moments: Sequence[tuple[float, int, int]], mean: float, random: Random) -> list[int]:
+    """Return for each change the position where its transaction begins. No transaction has two changes of one row.
+    ``mean``: how many it has, of which those at one time count as one.
+    """
     starts: list[int] = []
     begin, room, inside = 0, 0, set[int]()
-    for at, number in enumerate(numbers):
-        if room < 1 or number in inside:
-            begin, inside = at, set()
+    for _, at_once in groupby(moments, key=itemgetter(0)):
+        numbers = [number for _, number, _ in at_once]
+        if room < 1 or not inside.isdisjoint(numbers):
+            begin, inside = len(starts), set()
             room = 1 + (int(random.expovariate(1 / (mean - 1)) + 0.5) if mean > 1 else 0)
-        starts.append(begin)
-        inside.add(number)
+        starts += [begin] * len(numbers)
+        inside.update(numbers)
         room -= 1
     return starts
 

@@ -116,6 +116,8 @@ def plan_keys(
     for name, walked in states.items():
         lives[name] = replace(lives[name], updates=walked.changes() - 1, deletes=0.0, skew=0.0)
     lineages = {table.name: _lineage_reference(table, lives[table.name]) for table in tables}
+    with refusals.collected():
+        tables = _by_birth(tables, lives, lineages)
     referenced = {
         (each.parent, column) for table in tables for each in table.references for column in each.parent_columns
     }
@@ -157,6 +159,31 @@ def _lineage_reference(table: SourceTable, options: TableOptions) -> int | None:
         if options.children and ".".join(each.parent) == options.children.of and each.parent != table.name:
             return None if each.closes_loop else number
     return None
+
+
+def _by_birth(
+    tables: Sequence[SourceTable], lives: Mapping[Name, TableOptions], lineages: Mapping[Name, int | None]
+) -> Sequence[SourceTable]:
+    """Return the tables with depths at which rows that are inserted together have all that they refer to."""
+    heads = {table.name: table.name for table in tables}  # parents first
+    for table in tables:
+        children, number = lives[table.name].children, lineages[table.name]
+        if children is not None and children.together and number is not None:
+            heads[table.name] = heads[table.references[number].parent]
+    depths = {table.name: table.depth for table in tables}
+    for _ in tables:
+        before = dict(depths)
+        for table in tables:
+            head = heads[table.name]
+            others = [each for each in table.references if not each.closes_loop and heads[each.parent] != head]
+            depths[head] = max([depths[head], *(depths[heads[each.parent]] + 1 for each in others)])
+        if depths == before:
+            return [replace(table, depth=depths[heads[table.name]]) for table in tables]
+    raise ConfigError(
+        "together: a table between them refers to one of them, and another one to it",
+        remedy="Leave together out, or the foreign key",
+        option="together",
+    )
 
 
 _FEWEST, _MOST = 24, 20_000  # rows of a table in a cycle, to have its weight and its distribution, or for speed

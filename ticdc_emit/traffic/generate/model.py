@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ticdc_emit.errors import ConfigError, shown
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import did_you_mean, names
 from ticdc_emit.traffic.generate.distributions import poisson_counts, zipf_shares
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable
 
@@ -28,11 +28,14 @@ def _number(default: float | None, low: float, high: float) -> Any:
 
 @dataclass(frozen=True)
 class Children:
-    """How many rows a row of the table ``of`` has: ``parameter`` is that of the ``distribution``."""
+    """How many rows a row of the table ``of`` has: ``parameter`` is that of the ``distribution``. ``together``: whether
+    they change in its transactions.
+    """
 
     of: str
     distribution: str
     parameter: Any
+    together: bool = False
 
     def counts(self, parents: int, total: int) -> list[int]:
         """Return how many each of so many parents has: quantiles of the distribution. ``total``: of all, for zipf."""
@@ -48,6 +51,7 @@ class Children:
 class TableOptions:
     """``updates``: of a row, on average, spread over rows with the Zipf exponent ``skew``. ``deletes``: the share of
     rows that are deleted in the end. ``weight``: the share of the changes, among those of the other tables.
+    ``together``: the tables of children that change in the same transactions.
     """
 
     updates: float = _number(3.0, 0, 1000)
@@ -55,6 +59,7 @@ class TableOptions:
     skew: float = _number(1.0, 0, 5)
     weight: float | None = _number(None, 0.001, 1_000_000)
     children: Children | None = field(default=None, metadata={})
+    together: tuple[str, ...] = field(default=(), metadata={})
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,18 @@ class Model:
                 if each.children is not None:
                     own = replace(each.children, of=full_name(each.children.of, known, "table"))
                     checked[table] = replace(each, children=own)
+        for table, each in checked.items():
+            for name in each.together:
+                with refusals.collected():
+                    other = known[full_name(name, known, "table")]
+                    children = checked[other].children
+                    if children is None or children.of != ".".join(table):
+                        raise ConfigError(
+                            f"{'.'.join(table)} and {name} cannot change together: they are not parent and children",
+                            remedy=f'Give {name} children = {{of = "{table[1]}", ...}} in [tables]',
+                            option="together",
+                        )
+                    checked[other] = replace(checked[other], children=replace(children, together=True))
         return checked
 
 
@@ -135,7 +152,11 @@ def read_model(source: ModelSource | None) -> Model:
         place = f"[tables] {name}"
         _require_mapping(options, place)
         children = options.get("children")
-        own = {} if children is None else {"children": _children(children, options, f"{place} children")}
+        own: dict[str, Any] = (
+            {} if children is None else {"children": _children(children, options, f"{place} children")}
+        )
+        if "together" in options:
+            own["together"] = names(options["together"], f"{place} together")
         _section(TableOptions, {key: value for key, value in options.items() if key not in own}, place)
         tables[name] = {**options, **own}
     load, trouble = (_section(kind, document.get(name, {}), f"[{name}]") for kind, name in _NUMBERS)
