@@ -163,7 +163,7 @@ class RoundTrip:
     def _received_files(self, figures: Counter[str] | None) -> Tables:
         """Return the tables of the reference consumer after the last file; a second reading finds nothing new."""
         config, folder = self.config(), self.files()
-        reader = FolderReader.of(config, folder)
+        reader = FolderReader(config, folder)
         read = list(reader.read())
         if figures is not None:
             count = len([path for path in folder.contents if "/CDC" in path and not path.endswith(".index")])

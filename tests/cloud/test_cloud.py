@@ -178,7 +178,7 @@ def test_files_of_the_storage_sink(aws: str, protocol: str) -> None:
     assert f"{data[0].rpartition('/')[0]}/meta/CDC.index" in keys
     assert len([key for key in keys if "/meta/schema_" in key]) == 1
     consumer = ReferenceConsumer(config, TABLE)
-    consumer.take_all(FolderReader.of(config).read())
+    consumer.take_all(FolderReader(config).read())
     assert sorted(consumer.tables["shop", "notes"]) == [("0",), ("1",), ("2",), ("3",)]
 
 

@@ -19,7 +19,7 @@ from plain_reference import fixed_float, moment_text, time_text
 from ticdc_emit.columnar import times
 from ticdc_emit.columnar.assemble import NULL, ObjectLayout, join
 from ticdc_emit.columnar.binary_text import base64_text, latin1_json
-from ticdc_emit.columnar.escape import EASYJSON, GO_STD, JSONITER, JsonWriter, escape
+from ticdc_emit.columnar.escape import EASYJSON, GO_STD, JSONITER, JsonWriter, escape_text
 from ticdc_emit.columnar.strings import label_text
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept, json_content, plain_text
@@ -54,14 +54,14 @@ def _cut(array: pa.Array, rows: list[Any], where: tuple[int, int]) -> tuple[pa.A
 def test_escape(writer: JsonWriter, rows: list[str | None], where: tuple[int, int]) -> None:
     array, rows = _cut(pa.array(rows, pa.string()), rows, where)
     expected = [None if row is None else plain_escape(row, writer.name) for row in rows]
-    assert escape(array, writer).to_pylist() == expected
+    assert escape_text(array, writer).to_pylist() == expected
 
 
 @pytest.mark.parametrize("writer", [EASYJSON, GO_STD, JSONITER], ids=lambda writer: writer.name)
 def test_escape_every_character_beside_every_other(writer: JsonWriter) -> None:
     some = [chr(code) for code in range(0x80)] + ["\u2028", "\u2029", "\u2027", "\u202a", "â", "é", "\ue000", "😀"]
     rows = [left + right for left in some for right in some]
-    assert escape(pa.array(rows), writer).to_pylist() == [plain_escape(row, writer.name) for row in rows]
+    assert escape_text(pa.array(rows), writer).to_pylist() == [plain_escape(row, writer.name) for row in rows]
 
 
 _BYTES = st.one_of(

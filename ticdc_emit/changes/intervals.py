@@ -1,8 +1,9 @@
 """Versions of rows as row changes: what each version of a row leaves of the one before it.
 
-In: versions sorted by key, soundness (:data:`SOUND`) and begin. A version holds until its end, or until the next one
-begins. Snapshots, validity ranges and change tables are versions; Spark sends its sorted partitions through these
-functions, and small tables go through them in one process.
+In: versions sorted by key, soundness (:data:`SOUND`) and begin, with the columns ``_what`` it is, ``_begin`` and
+``_end`` (TSO; NULL where it does not end by itself), and ``_image``, a struct of the table's columns. A version holds
+until its end, or until the next one begins. Snapshots, validity ranges and change tables are versions; Spark sends its
+sorted partitions through these functions, and small tables go through them in one process.
 """
 
 from __future__ import annotations
@@ -23,10 +24,6 @@ _KINDS = (PUT, BASE, DELETE, REMOVE) = ("put", "base", "delete", "remove")
 """What a version is: a row; a row from before the history, whose begin is not sent; no row from its begin on; the same,
 sent with the version's own image if no version is known before it. Other text is a fault
 (``changes.model.REFUSED``), sent as an operation that is refused."""
-
-VERSION_COLUMNS = ("_what", "_begin", "_end", "_image")
-"""``_what``: above. ``_begin``, ``_end``: TSO; ``_end`` is NULL for a version that does not end by itself.
-``_image``: a struct of the table's columns."""
 
 SOUND = "_sound"
 """False for a fault, which no other version of its key meets."""

@@ -122,15 +122,15 @@ class Encoded:
 
     def take(self, rows: pa.Array) -> Encoded:
         """Return the messages at these places; of claims none."""
-        keys = None if self.keys is None else self.keys.take(rows)
-        return Encoded(self.values.take(rows), keys, ends=None if self.ends is None else self.ends.take(rows))
+        return self._of(lambda array: array.take(rows))
 
     def slice(self, start: int, count: int) -> Encoded:
         """Return ``count`` messages from place ``start`` on; of claims none."""
-        keys = None if self.keys is None else self.keys.slice(start, count)
-        return Encoded(
-            self.values.slice(start, count), keys, ends=None if self.ends is None else self.ends.slice(start, count)
-        )
+        return self._of(lambda array: array.slice(start, count))
+
+    def _of(self, some: Callable[[pa.Array], pa.Array]) -> Encoded:
+        keys, ends = (None if array is None else some(array) for array in (self.keys, self.ends))
+        return Encoded(some(self.values), keys, ends=ends)
 
     def whole(self) -> Encoded:
         """Return the messages with their ends in their values."""

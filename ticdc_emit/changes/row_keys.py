@@ -22,10 +22,11 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import ROW_KEY
 from ticdc_emit.changes.model import Changes
+from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
+from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.evaluation.values import parse_duration
 from ticdc_emit.sql.types import (
@@ -46,6 +47,7 @@ _GROUP = 8  # bytes that stand together in the key of a text
 _SHORTEST_HANDLE = 9
 _ID_BYTES = 8  # of a handle that is one integer
 _BYTES_WITH_ID = 1 + _ID_BYTES + len("_r") + _ID_BYTES
+_UNKNOWN = "only TiDB knows the row's handle in TiKV", "Give row_key with the row"
 _WORD_DIGITS, _BYTES_OF_DIGITS = 9, (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 
 
@@ -54,13 +56,10 @@ def row_keys_of(changes: Changes) -> pa.Array:
     given = _given(changes)
     computed = _computed(changes)
     if computed is None:
-        missing = np.flatnonzero(np.asarray(given.is_null()))
-        if len(missing):
-            raise _refused(changes, missing, "only TiDB knows the row's handle in TiKV", "Give row_key with the row")
+        _refuse(changes, given.is_null(), *_UNKNOWN)
         return given
-    wrong = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(given, computed), False)))
-    if len(wrong):
-        raise _refused(changes, wrong, "row_key does not match the row's values", "Leave it out")
+    wrong = pc.fill_null(pc.not_equal(given, computed), False)
+    _refuse(changes, wrong, "row_key does not match the row's values", "Leave it out")
     return computed
 
 
@@ -75,9 +74,8 @@ def row_ids_of(changes: Changes) -> pa.Array:
     if given.null_count == count:
         return pa.nulls(count, pa.int64())
     lengths, known = text_buffers(given).lengths, np.asarray(given.is_valid())
-    wrong = np.flatnonzero(known & (lengths != _BYTES_WITH_ID))
-    if len(wrong):
-        raise _refused(changes, wrong, "row_key does not belong to a row with _tidb_rowid", "Leave it out")
+    wrong = known & (lengths != _BYTES_WITH_ID)
+    _refuse(changes, wrong, "row_key does not belong to a row with _tidb_rowid", "Leave it out")
     numbers = np.zeros(count, np.uint64)
     keys = text_buffers(given.drop_null()).data.reshape(-1, _BYTES_WITH_ID)
     numbers[known] = np.ascontiguousarray(keys[:, -_ID_BYTES:]).view(">u8").ravel() ^ np.uint64(_SIGN)
@@ -89,16 +87,11 @@ def handle_texts(changes: Changes) -> pa.Array:
     table = changes.table
     if not table.common_handle:
         numbers = row_ids_of(changes)
-        missing = np.flatnonzero(np.asarray(numbers.is_null()))
-        if len(missing):
-            raise _refused(changes, missing, "only TiDB knows the row's handle in TiKV", "Give row_key with the row")
+        _refuse(changes, numbers.is_null(), *_UNKNOWN)
         return numbers.cast(pa.string()).cast(pa.binary())
-    columns = _handle_columns(table)
-    if columns is None:
-        every = np.arange(len(changes))
-        raise _refused(
-            changes, every, "the text of the row's handle in TiKV is not known", "Turn off output-handle-key"
-        )
+    columns = _handle_columns(table) or ()
+    unknown = np.full(len(changes), not columns)
+    _refuse(changes, unknown, "the text of the row's handle in TiKV is not known", "Turn off output-handle-key")
     image = changes.current
     parts = [
         [_part_text(column, value) for value in _plain(column, length, image.values(column), image.how.zone)]
@@ -137,13 +130,16 @@ def _given(changes: Changes) -> pa.Array:
     return column.cast(pa.binary())
 
 
-def _refused(changes: Changes, rows: np.ndarray[Any, np.dtype[np.int64]], reason: str, remedy: str) -> RowError:
+def _refuse(changes: Changes, bad: pa.Array | Mask, reason: str, remedy: str) -> None:
+    rows = np.flatnonzero(np.asarray(bad))
+
     def error(number: int) -> InvalidValueError:
         row = changes.current.row_key(int(rows[number]))
         table = changes.table_of(int(rows[number])).full_name
         return InvalidValueError(reason, remedy=remedy, table=table, column=ROW_KEY, row=row)
 
-    return changes.current.refused(rows, error)
+    if len(rows):
+        raise changes.current.refused(rows, error)
 
 
 def _computed(changes: Changes) -> pa.Array | None:

@@ -81,7 +81,7 @@ class TopicSource:
     def earlier_messages(self, newest: int) -> Iterator[Message]:
         """Yield messages from before the newest ones which show the schemas of tables."""
         if self.config.storage is not None:
-            return FolderReader.of(self.config).schema_files()
+            return FolderReader(self.config).schema_files()
         return self.messages(newest=newest + _LOOK_BACK)
 
     def checkpoint(self) -> int | None:
@@ -89,7 +89,7 @@ class TopicSource:
         if self.config.storage is None:
             return None
         with suppress(DecodeError):
-            return FolderReader.of(self.config).checkpoint()
+            return FolderReader(self.config).checkpoint()
         return None
 
     def used_partitions(self) -> dict[str, int]:
@@ -177,7 +177,7 @@ class TopicSource:
                     yield finding
 
     def _from_storage(self, newest: int | None, follow: bool) -> Iterator[Message]:
-        reader, there = FolderReader.of(self.config, skips_missing=True), set[str]()
+        reader, there = FolderReader(self.config, skips_missing=True), set[str]()
         yield from self._of_tables(reader.read(newest=newest), there)
         self.waiting = reader.waiting
         if not follow and not there and not self.waiting:

@@ -71,7 +71,6 @@ _BIGINT_DIGITS = 20
 _SECONDS_OF_NUMBER = re.compile(r"-?\d{1,7}")
 _NUMBER_PREFIX = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3}(?!\d))?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
-_ZERO_DAY = "0000-00-00"
 
 
 @dataclass(frozen=True)
@@ -283,25 +282,20 @@ def _whole(column: Column, value: Value, rules: SqlRules, item: Any) -> int:
 
 def _number(column: Column, what: str, rules: SqlRules, item: Any) -> Decimal:
     try:
-        number = number_of(item if isinstance(item, str) else item.decode())
+        return number_of(item if isinstance(item, str) else item.decode())
     except (ValueError, UnicodeDecodeError):
         raise _wrong(what, item, column, TRUNCATED if rules.casts else WRONG_VALUE) from None
-    return number
+
+
+def _any_number(column: Column, value: Value, what: str, rules: SqlRules, item: Any) -> Any:
+    if value.kind is not Kind.TEXT:
+        return item
+    return _bits_number(item) if value.is_literal else _number(column, what, rules, item)
 
 
 def _decimal(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
-    if value.kind in (Kind.INT, Kind.BIT):
-        number = Decimal(int(item))
-    elif value.kind is Kind.DECIMAL:
-        number = item
-    elif value.kind is Kind.REAL:
-        number = Decimal(repr(item))
-    elif value.is_literal:
-        number = Decimal(_bits_number(item))
-    elif value.kind is Kind.TEXT:
-        number = _number(column, "decimal", rules, item)
-    else:
-        raise _unknown(column, value)
+    number = _any_number(column, value, "decimal", rules, item)
+    number = Decimal(repr(number) if isinstance(number, float) else number)
     if number and number.adjusted() >= column.flen:
         raise _out_of_range(column, item)
     scale = max(column.decimal, 0)
@@ -312,14 +306,7 @@ def _decimal(column: Column, value: Value, rules: SqlRules, how: Rendering, item
 
 
 def _float(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
-    if value.kind in (Kind.INT, Kind.BIT, Kind.REAL, Kind.DECIMAL):
-        number = float(item)
-    elif value.is_literal:
-        number = float(_bits_number(item))
-    elif value.kind is Kind.TEXT:
-        number = float(_number(column, "double", rules, item))
-    else:
-        raise _unknown(column, value)
+    number = float(_any_number(column, value, "double", rules, item))
     if column.unsigned and number < 0:
         raise _out_of_range(column, item)
     try:
@@ -341,12 +328,8 @@ def _year(column: Column, value: Value, rules: SqlRules, how: Rendering, item: A
 
 
 def _bits(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
-    if value.kind in (Kind.INT, Kind.BIT):
-        number = int(item)
-    elif value.kind is Kind.TEXT:
-        number = _bits_number(item if isinstance(item, bytes) else item.encode())
-    else:
-        raise _unknown(column, value)
+    raw = item.encode() if isinstance(item, str) else item
+    number = _bits_number(raw) if value.kind is Kind.TEXT else int(raw)
     if number < 0:
         raise NotExactError("a negative number in a BIT column")
     if number >= 1 << column.flen:
@@ -358,20 +341,15 @@ def _bits(column: Column, value: Value, rules: SqlRules, how: Rendering, item: A
 
 
 def _text(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str | bytes:
-    if value.kind in (Kind.TEXT, Kind.LABEL):
-        raw = item
-    elif value.kind is Kind.REAL:
+    raw = item  # of TEXT, LABEL, DATETIME and JSON
+    if value.kind is Kind.REAL:
         raw = float_text(item, single=value.type is not None and value.type.type is MySQLType.FLOAT)
     elif value.kind is Kind.DECIMAL:
         raw = format(item, "f")
     elif value.kind is Kind.INT:
         raw = str(int(item))
-    elif value.kind in (Kind.DATETIME, Kind.JSON):
-        raw = item
     elif value.kind is Kind.DURATION:
         raw = duration_text(item, value.fsp)
-    else:
-        raise NotExactError(f"{value.kind.value} as text")
     if column.is_binary:
         return _bytes(column, raw.encode() if isinstance(raw, str) else raw)
     if isinstance(raw, bytes):
@@ -429,14 +407,12 @@ def _label(column: Column, value: Value, rules: SqlRules, how: Rendering, item: 
         if not int(item) and column.type is MySQLType.SET:
             return ""
         literal = Literal("integer", int(item))
-    elif value.kind in (Kind.TEXT, Kind.LABEL):
+    else:
         text = _string(value, item)
         labels = (text, *column.elems)
         if column.collate.endswith("_ci") and not all(label.isascii() for label in labels):
             raise NotExactError(f"labels of the collation {column.collate} that are not ASCII")
         literal = Literal("string", text)
-    else:
-        raise _unknown(column, value)
     try:
         return find(literal, column)
     except ValueError:

@@ -187,10 +187,6 @@ def float_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     return branched([PackedField(fixed_values(values, f"<u{size}"), size)], union, valid)
 
 
-def flag_pieces(values: Mask) -> list[Piece]:
-    return [PackedField(values.view(np.uint8), 1)]
-
-
 def bit_flag_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     valid = valid_mask(values)
     flags = (fixed_values(values, np.uint64) != 0).view(np.uint8)

@@ -15,8 +15,7 @@ import numpy.typing as npt
 import orjson
 import pyarrow as pa
 
-from ticdc_emit.columnar.buffers import as_text, from_bytes, hits_before, text_buffers
-from ticdc_emit.columnar.value_errors import ValueRefused
+from ticdc_emit.columnar.buffers import from_bytes, hits_before, text_buffers
 from ticdc_emit.schema.defaults import NOT_UTF8
 
 _PLAIN = re.compile(rb"[\w .:/-]*")  # nothing to escape: no need to look at each writer's characters
@@ -90,18 +89,8 @@ def first_invalid_utf8(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint
     return None if end == len(data) else int(np.searchsorted(offsets, end, side="right")) - 1
 
 
-def escape(array: pa.Array, writer: JsonWriter) -> pa.Array:
-    """Return the elements escaped. Raises :class:`ValueRefused` for one that is not valid UTF-8."""
-    array = as_text(array)
-    parts = text_buffers(array)
-    bad = first_invalid_utf8(parts.offsets, parts.data)
-    if bad is not None:
-        raise ValueRefused(bad, "the text is not valid UTF-8", "Give the column as binary data, or repair the text")
-    return escape_text(array, writer)
-
-
 def escape_text(array: pa.Array, writer: JsonWriter) -> pa.Array:
-    """:func:`escape` without its UTF-8 check, for text that is known to be valid."""
+    """Return the elements of a plain array escaped, which are known to be valid UTF-8."""
     parts = text_buffers(array)
     raw = parts.data.tobytes()
     specials = _specials(raw, parts.data, writer)
@@ -115,7 +104,7 @@ def escape_text(array: pa.Array, writer: JsonWriter) -> pa.Array:
 
 
 def escape_bytes(array: pa.Array, writer: JsonWriter) -> pa.Array:
-    """:func:`escape` for text with bytes that may not be UTF-8; the writer replaces them in its own way."""
+    """:func:`escape_text` for bytes that may not be UTF-8; the writer replaces them in its own way."""
     parts = text_buffers(array)
     if first_invalid_utf8(parts.offsets, parts.data) is None:
         return escape_text(array, writer)

@@ -98,17 +98,12 @@ class Seen:
         return table_of(self.event)
 
     @property
-    def key_text(self) -> str:
-        """The handle key as text (``id=1``), empty if it is unknown."""
-        return key_text(self.key)
-
-    @property
     def row(self) -> RowEvent | None:
         return self.event if isinstance(self.event, RowEvent) else None
 
     def finding(self, invariant: str, text: str) -> Finding:
         offset = self.message.offset
-        return Finding(invariant, text, *self.target, offset, self.table, self.key_text, self.stored_at)
+        return Finding(invariant, text, *self.target, offset, self.table, key_text(self.key), self.stored_at)
 
 
 def key_text(key: tuple[tuple[str, Any], ...] | None) -> str:

@@ -38,7 +38,6 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.hints import counted
-from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.storage.files import EXTENSIONS
 from ticdc_emit.storage.folder import Folder
@@ -116,29 +115,23 @@ class _Progress:
 class FolderReader:
     """Reads a storage sink's folder, and later what was added. A file that was read once is not read again.
     ``waiting``: how many schema and index files are left, because their versions are newer than the checkpoint.
+
+    ``folder``: where the files are; default: as in the changefeed's sink URI. ``skips_missing``: read on after a file
+    that is missing. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 
-    def __init__(self, config: ChangefeedConfig, folder: Folder, reader: EventReader, *, skips_missing: bool) -> None:
-        assert config.storage is not None
-        self._skips_missing = skips_missing
-        self._dated = config.storage.date_separator != "none"
-        self._extension = EXTENSIONS[config.codec.protocol.value]
-        self._folder = folder
-        self._reader = reader
-        self._progress = _Progress()
-        self.waiting = 0
-
-    @classmethod
-    def of(cls, config: ChangefeedConfig, folder: Folder | None = None, *, skips_missing: bool = False) -> FolderReader:
-        """Return the reader of a changefeed's files. ``folder``: where they are; default: as in its sink URI.
-        ``skips_missing``: read on after a file that is missing. Raises :class:`~ticdc_emit.errors.ConfigError`.
-        """
+    def __init__(self, config: ChangefeedConfig, folder: Folder | None = None, *, skips_missing: bool = False) -> None:
         if config.storage is None:
             raise ConfigError(
                 "the sink URI is not one of a storage sink", remedy="Give file://, s3:// ...", option="sink-uri"
             )
-        where = StorageSink.of(config).folder() if folder is None else folder
-        return cls(config, where, reader_for(config), skips_missing=skips_missing)
+        self._skips_missing = skips_missing
+        self._dated = config.storage.date_separator != "none"
+        self._extension = EXTENSIONS[config.codec.protocol.value]
+        self._folder = StorageSink.of(config).folder() if folder is None else folder
+        self._reader = reader_for(config)
+        self._progress = _Progress()
+        self.waiting = 0
 
     def checkpoint(self) -> int | None:
         """Return the TSO up to which every change is in files, ``None`` before the first one is written. Raises

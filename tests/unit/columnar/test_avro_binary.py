@@ -20,7 +20,6 @@ from ticdc_emit.columnar.avro import (
     bit_pieces,
     choice_pieces,
     decimal_pieces,
-    flag_pieces,
     float_pieces,
     label_pieces,
     little_endian_pieces,
@@ -207,10 +206,6 @@ def test_bits_of_connect() -> None:
     union = Union.null_at(0)
     assert rendered(little_endian_pieces(numbers, 2, union), 3) == [b"\2\4\2\1", b"\0", b"\2\4\0\0"]
     assert rendered(bit_flag_pieces(flags, union), 3) == [b"\2\1", b"\0", b"\2\0"]
-
-
-def test_flags() -> None:
-    assert rendered(flag_pieces(np.array([True, False])), 2) == [b"\x01", b"\x00"]
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))

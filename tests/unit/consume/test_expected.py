@@ -53,7 +53,7 @@ def sent(protocol: str, schema: str = SCHEMA, sql: str = SQL, *, file: bool = Fa
         feed.run(ArrowBatch(part), number, final=False)
     if protocol not in ("canal-json", "avro"):  # which cannot tell a repetition from an equal change
         feed.run(ArrowBatch(rows.slice(3)), 1, final=False)  # again, as after a failure
-    messages = FolderReader.of(config, sink.kept).read() if file else memory.messages("expected")
+    messages = FolderReader(config, sink.kept).read() if file else memory.messages("expected")
     return config, list(messages), {post.id: post.schema for post in registry.posts}, feed.total.to_dict()
 
 

@@ -110,6 +110,6 @@ def test_files_and_consumers_know_targets(kind: str, release: str) -> None:
         assert "src" not in path
         assert b"src" not in content, path
     consumer = ReferenceConsumer(config, history.catalog(config=config))
-    consumer.take_all(FolderReader.of(config, files).read())
+    consumer.take_all(FolderReader(config, files).read())
     consumer.finish()
     assert consumer.tables == history.tables(config=config)

@@ -52,7 +52,7 @@ def config(request: pytest.FixtureRequest) -> ChangefeedConfig:
 
 
 def reader(config: ChangefeedConfig) -> FolderReader:
-    return FolderReader.of(config, FOLDER)
+    return FolderReader(config, FOLDER)
 
 
 def shown(config: ChangefeedConfig, read: FolderReader, newest: int | None = None) -> list[int | str]:
@@ -115,7 +115,7 @@ def test_a_missing_file_below_the_newest_one(config: ChangefeedConfig, number: i
     with pytest.raises(DeliveryError, match=rf"names CDC{number:020d}.*, but CDC0*3\.{extension} is missing") as fault:
         list(read.read())
     assert fault.value.remedy is not None
-    assert shown(config, FolderReader.of(config, FOLDER, skips_missing=True))[-4:] == [3, 4, 5, 5]
+    assert shown(config, FolderReader(config, FOLDER, skips_missing=True))[-4:] == [3, 4, 5, 5]
     FOLDER.contents[index] = content
     assert shown(config, read) == ["orders", 0, 1, 2, "ALTER TABLE", 3, 4, 5, 5]
     FOLDER.contents[index] = f"CDC{4:020d}.{extension}\n".encode()

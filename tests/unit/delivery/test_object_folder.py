@@ -132,9 +132,9 @@ def test_a_reader_does_not_read_past_a_checkpoint_that_it_cannot_see(bucket: typ
     _run(config, 0)
     bucket.where, bucket.failure = "metadata", OSError(errno.EBUSY, "Slow Down")
     with pytest.raises(DeliveryError, match="cannot look for a file"):
-        list(FolderReader.of(config, _folder()).read())
+        list(FolderReader(config, _folder()).read())
     with pytest.raises(DeliveryError, match="cannot look for a file"):
-        FolderReader.of(config, _folder()).checkpoint()
+        FolderReader(config, _folder()).checkpoint()
 
 
 @pytest.mark.parametrize("uri", ["gcs://b/x", "azblob://c/x?account-name=a"])

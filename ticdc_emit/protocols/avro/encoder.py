@@ -27,15 +27,16 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.integrity import checksums_of
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro import (
+    INT64_END,
     Union,
     bit_pieces,
     decimal_pieces,
-    flag_pieces,
     float_pieces,
     label_pieces,
     long_pieces,
     refuse_enum_zero,
     text_pieces,
+    wrapped,
     zigzag_bytes,
 )
 from ticdc_emit.columnar.buffers import fixed_values
@@ -100,7 +101,6 @@ def _is_null_text(column: Column, kind: AvroType) -> bool:
 
 _INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
-_LONG_LIMIT = 1 << 63
 
 
 def default_text(column: Column, kind: AvroType, switches: AvroSwitches) -> str | None:
@@ -143,13 +143,12 @@ def _integer(column: Column, kind: AvroType) -> int:
     number = int(_parsed(column, _INTEGER))
     if kind == "int":
         return number
-    limit = _LONG_LIMIT * 2 if column.unsigned else _LONG_LIMIT
+    limit = INT64_END * 2 if column.unsigned else INT64_END
     if number >= limit:
         raise _default_refused(column, f"the default {number} is out of range")
-    wrapped = number - 2 * _LONG_LIMIT if number >= _LONG_LIMIT else number
-    if column.nullable and float(wrapped) >= _LONG_LIMIT:
+    if column.nullable and float(wrapped(number)) >= INT64_END:
         raise _default_refused(column, f"the default {number} of a nullable column loses its value as a double")
-    return wrapped
+    return wrapped(number)
 
 
 def _default_refused(column: Column, why: str) -> SchemaError:
@@ -158,16 +157,6 @@ def _default_refused(column: Column, why: str) -> SchemaError:
 
 def key_columns(table: TableInfo, switches: AvroSwitches) -> tuple[Column, ...]:
     return table.handle_key if switches.key_columns == "handle-key" else table.primary_key
-
-
-def value_columns(table: TableInfo, options: CodecConfig, switches: AvroSwitches) -> tuple[Column, ...]:
-    """Return the columns of a value in its order: by column id with row checksums, so that readers can verify them."""
-    columns = table.data_columns if switches.virtual_columns == "left-out" else table.shown_columns
-    return _ordered(columns, options)
-
-
-def _ordered(columns: tuple[Column, ...], options: CodecConfig) -> tuple[Column, ...]:
-    return tuple(sorted(columns, key=lambda column: column.id)) if options.enable_row_checksum else columns
 
 
 def key_schema(table: TableInfo, options: CodecConfig, switches: AvroSwitches) -> str:
@@ -313,11 +302,16 @@ class AvroRows(RegisteredRows):
 
     @cached_property
     def _value(self) -> tuple[_Field, ...]:
-        return self._fields(value_columns(self.table, self.options, self.switches))
+        left_out = self.switches.virtual_columns == "left-out"
+        return self._ordered(self.table.data_columns if left_out else self.table.shown_columns)
 
     @cached_property
     def _key_record(self) -> tuple[_Field, ...]:
-        return self._fields(_ordered(key_columns(self.table, self.switches), self.options))
+        return self._ordered(key_columns(self.table, self.switches))
+
+    def _ordered(self, columns: tuple[Column, ...]) -> tuple[_Field, ...]:
+        by_id = self.options.enable_row_checksum  # so that readers can verify the checksum
+        return self._fields(tuple(sorted(columns, key=lambda column: column.id)) if by_id else columns)
 
     @cached_property
     def _fillers(self) -> Mapping[str, bytes]:
@@ -340,7 +334,7 @@ class AvroRows(RegisteredRows):
             filler = struct.pack("<d", value)
         elif shown.kind in ("int", "long"):
             whole = int(float(value))
-            filler = zigzag_bytes(whole if whole < _LONG_LIMIT else -_LONG_LIMIT)  # as on amd64
+            filler = zigzag_bytes(whole if whole < INT64_END else -INT64_END)  # as on amd64
         else:
             text = value.encode()
             filler = zigzag_bytes(len(text)) + text
@@ -518,7 +512,8 @@ class AvroRows(RegisteredRows):
     def _extension(self, changes: Changes) -> list[Piece]:
         if not self.options.enable_tidb_extension:
             return [_OPERATIONS[changes.op]] if self.options.avro_include_before_value else []
-        laid = [_OPERATIONS[changes.op], *changes.commit_pieces(_FORM, _stamps)]
+        stamps = changes.commit_pieces(_FORM, lambda column, ts: [*long_pieces(ts), *long_pieces(commit_times(ts))])
+        laid = [_OPERATIONS[changes.op], *stamps]
         return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
 
     def _checksum(self, changes: Changes) -> list[Piece]:
@@ -528,11 +523,8 @@ class AvroRows(RegisteredRows):
         numbers = sums.previous if last else sums.current
         text = pc.if_else(pa.array(present), pa.array(numbers, pa.uint32()).cast(pa.string()), "")
         versions = pa.array(np.where(present, sums.version, 0).astype(np.int64))
-        return [*text_pieces(text), *flag_pieces(present & sums.corrupted), *long_pieces(versions)]
-
-
-def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
-    return [*long_pieces(stamps), *long_pieces(commit_times(stamps))]
+        corrupted = PackedField((present & sums.corrupted).view(np.uint8), 1)
+        return [*text_pieces(text), corrupted, *long_pieces(versions)]
 
 
 @dataclass(frozen=True)

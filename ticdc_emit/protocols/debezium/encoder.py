@@ -226,7 +226,9 @@ class DebeziumRows:
 
     @cached_property
     def _object(self) -> Members:
-        return self._members(self.table.data_columns)
+        columns = self.table.data_columns
+        names = tuple(quoted(column.name, JSONITER) + b":" for column in columns)
+        return Members(columns, names, _FORM, self._content, self._around)
 
     @cached_property
     def _key_object(self) -> Members | None:
@@ -250,10 +252,6 @@ class DebeziumRows:
     def _key_columns(self) -> tuple[Column, ...]:
         selected = self.settings.switches.key_columns == "selected"
         return self.table.handle_key if selected else self.table.shown_handle_key
-
-    def _members(self, columns: tuple[Column, ...]) -> Members:
-        names = tuple(quoted(column.name, JSONITER) + b":" for column in columns)
-        return Members(columns, names, _FORM, self._content, self._around)
 
     @cached_property
     def _prefix(self) -> str:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import Codec, ControlMessage, RegisteredRows
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op
-from ticdc_emit.columnar.avro import long_pieces, sized_bytes, zigzag_bytes
+from ticdc_emit.columnar.avro import INT64_END, long_pieces, sized_bytes, zigzag_bytes
 from ticdc_emit.columnar.epochs import commit_times
 from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.value_errors import ValueRefused
@@ -178,8 +178,6 @@ class DebeziumAvroRows(RegisteredRows):
 
 
 Headers = Mapping[str, bytes]
-_LIMIT = 1 << 63
-"""From here on, a TSO that Go reads from JSON is a double beyond int64."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +225,8 @@ def _encoded(kind: Any, value: Any) -> bytes:
     if kind == "string":
         return _text(value)
     number = int(value)
-    return bytes([number]) if kind == "boolean" else zigzag_bytes(number if number < _LIMIT else -_LIMIT)
+    # from 2^63 on, a TSO that Go reads from JSON is a double beyond int64
+    return bytes([number]) if kind == "boolean" else zigzag_bytes(number if number < INT64_END else -INT64_END)
 
 
 @dataclass(frozen=True)

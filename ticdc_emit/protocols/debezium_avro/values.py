@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.avro import (
+    INT64_END,
     Union,
     bit_flag_pieces,
     decimal_pieces,
@@ -41,7 +42,6 @@ from ticdc_emit.sql.types import DATE_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_
 
 _UNION = Union.null_at(0)
 NULL, VALUE = bytes([_UNION.null]), bytes([_UNION.value])
-_LONG_LIMIT = 1 << 63
 _Native: TypeAlias = Callable[[Column, pa.Array, DebeziumSettings], pa.Array]
 _Pieces: TypeAlias = Callable[[Column, pa.Array], list[Piece]]
 
@@ -138,8 +138,8 @@ def _scalar(column: Column, value: Value, kind: pa.DataType) -> pa.Scalar:
 
 def refuse_beyond_long(values: pa.Array) -> None:
     """Raise :class:`ValueRefused` for a BIGINT UNSIGNED beyond Avro's ``long``."""
-    if values.type == pa.uint64() and (pc.max(values).as_py() or 0) >= _LONG_LIMIT:
-        beyond = pc.greater_equal(values, pa.scalar(_LONG_LIMIT, pa.uint64())).fill_null(False)
+    if values.type == pa.uint64() and (pc.max(values).as_py() or 0) >= INT64_END:
+        beyond = pc.greater_equal(values, pa.scalar(INT64_END, pa.uint64())).fill_null(False)
         refuse_any(
             np.asarray(beyond.to_numpy(zero_copy_only=False)),
             "the BIGINT UNSIGNED is beyond what Avro's long holds: TiCDC fails here",

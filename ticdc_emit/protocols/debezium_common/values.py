@@ -88,10 +88,6 @@ def number_default(column: Column) -> bytes | None:
     return _double(default_text(column), turn=False)
 
 
-def date_default(column: Column) -> bytes | None:
-    return default_days(column) or _zero_unless_nullable(column)
-
-
 def datetime_default(column: Column) -> bytes | None:
     """Return the default of a DATETIME in ms or us; an expression is 0."""
     moment = default_moment(column)
@@ -202,7 +198,10 @@ _BINARY_FORMS = {"base64": base64_text, "bytes": base64_text, "base64-url-safe":
 _TEXT, _ZULU = (b'"', b'"'), (b'"', b'Z"')
 _INTEGER_ROW = _Row(lambda column, values, settings: to_text(values), number_default)
 _FLOAT_ROW = _Row(lambda column, values, settings: number_text(values), number_default)
-_DATE_ROW = _Row(lambda column, values, settings: to_text(days(column, values, settings)), date_default)
+_DATE_ROW = _Row(
+    lambda column, values, settings: to_text(days(column, values, settings)),
+    lambda column: default_days(column) or _zero_unless_nullable(column),
+)
 _TYPES = {
     **dict.fromkeys(INTEGER_TYPES, _INTEGER_ROW),
     # beyond int64 they wrap

@@ -77,14 +77,9 @@ def open_convert(column: Column) -> Convert | None:
     return _convert(column.type, is_binary=column.is_binary)
 
 
-def open_type_convert(column: OpenColumn) -> Convert | None:
-    """Return the same for a column that is known only from a message."""
-    if column.type in LABEL_TYPES:
-        return str
-    return _convert(column.type, is_binary=column.is_binary)
-
-
 def _convert(kind: int, *, is_binary: bool) -> Convert | None:
+    if kind in LABEL_TYPES:  # of a column that is known only from a message
+        return str
     if kind in WHOLE_TYPES:
         return _whole
     if kind in FLOAT_TYPES:
@@ -232,7 +227,7 @@ def _values(image: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _converts_by_type(columns: Mapping[str, OpenColumn]) -> dict[str, Convert]:
-    converts = {name: open_type_convert(column) for name, column in columns.items()}
+    converts = {name: _convert(column.type, is_binary=column.is_binary) for name, column in columns.items()}
     return {name: convert for name, convert in converts.items() if convert is not None}
 
 

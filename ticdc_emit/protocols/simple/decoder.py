@@ -89,7 +89,11 @@ def _members(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     if "checksum" in members:
         members["checksum"] = _record(members["checksum"])
     _as_unsigned(members, _UNSIGNED)
-    return _checked(members)
+    try:  # a string that is not UTF-8 has surrogates
+        json.dumps(members, ensure_ascii=False, default=lambda each: getattr(each, "__dict__", None)).encode()
+    except UnicodeEncodeError as fault:
+        raise DecodeError("a string of the message is not UTF-8") from fault
+    return members
 
 
 def _record(value: Any) -> dict[str, Any]:
@@ -123,14 +127,6 @@ def _avro_column(column: Mapping[str, Any]) -> dict[str, Any]:
     if kind["mysqlType"] == "bit" and default is not None:
         default = int.from_bytes(default.encode(errors="surrogateescape"), "big")
     return {**column, "dataType": kind, "default": default}
-
-
-def _checked(members: dict[str, Any]) -> dict[str, Any]:
-    try:  # a string that is not UTF-8 has surrogates
-        json.dumps(members, ensure_ascii=False, default=lambda each: getattr(each, "__dict__", None)).encode()
-    except UnicodeEncodeError as fault:
-        raise DecodeError("a string of the message is not UTF-8") from fault
-    return members
 
 
 _OPS: Mapping[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}

@@ -69,7 +69,7 @@ class FileScenario(AnyScenario):
     def readings(self) -> Iterator[list[Message]]:
         """Yield for each stage what a reader finds after it."""
         folder = MemoryFolder()
-        reader = FolderReader.of(self.config, folder)
+        reader = FolderReader(self.config, folder)
         for stage in self.stages:
             stage.write(folder)
             yield list(reader.read())
