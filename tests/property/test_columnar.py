@@ -298,7 +298,7 @@ def test_objects(data: st.DataObject, members: int, count: int) -> None:
     shown = [data.draw(st.lists(st.booleans(), min_size=count, max_size=count)) for _ in range(members)]
     around = [data.draw(st.sampled_from([(b'"', b'"'), (b"", b""), (b'{"v":"', b'"}')])) for _ in range(members)]
     behind = [data.draw(st.sampled_from([b"", b"}"])) for _ in range(members)]
-    layout = ObjectLayout(tuple(b'"m%d":' % place for place in range(members)), tuple(around), tuple(behind))
+    layout = ObjectLayout(tuple(b'"m%d":' % place for place in range(members)), tuple(around), tuple(behind) or (b"",))
     arrays = [pa.array(column, pa.string()) for column in texts]
 
     def plain(row: int, sparse: bool) -> bytes:

@@ -168,13 +168,13 @@ class Laid:
 class ObjectLayout:
     """The members of a JSON object: escaped names with quotes and colon, and the bytes before and after values.
 
-    ``around[i]`` are those of a value that is not null, ``behind[i]`` follow member i, null or not; ``behind`` is empty
-    if no member has any. Joins must show nulls as :data:`~ticdc_emit.columnar.assemble.NULL`.
+    ``around[i]`` are those of a value that is not null, ``behind[i]`` follow member i, null or not (without members
+    ``behind`` has one entry). Joins must show nulls as :data:`~ticdc_emit.columnar.assemble.NULL`.
     """
 
     names: tuple[bytes, ...]
     around: tuple[tuple[bytes, bytes], ...]
-    behind: tuple[bytes, ...] = ()
+    behind: tuple[bytes, ...]
 
     def fragments(
         self, texts: Sequence[pa.Array], like: Sequence[pa.Array] = (), seams: Sequence[Fragment] = ()
@@ -198,14 +198,11 @@ class ObjectLayout:
         return (*((self._before(place) if place else b"{") + name for place, name in enumerate(self.names)), self._end)
 
     def _before(self, place: int) -> bytes:
-        return self._behind(place - 1) + b"," if place else b""
-
-    def _behind(self, place: int) -> bytes:
-        return self.behind[place] if self.behind else b""
+        return self.behind[place - 1] + b"," if place else b""
 
     @property
     def _end(self) -> bytes:
-        return (b"" if self.names else b"{") + self._behind(-1) + b"}"
+        return (b"" if self.names else b"{") + self.behind[-1] + b"}"
 
     @cached_property
     def _seams(self) -> tuple[_Seam, ...]:
@@ -235,7 +232,7 @@ class ObjectLayout:
             laid += [gather(forms, index + np.uint8(len(opened)) * last), text]
             begun = begun | visible
             # what the last member was: none yet, a null, a value
-            behind = self._behind(place)
+            behind = self.behind[place]
             closes, last = (b"", behind, closing + behind), visible.astype(np.uint8) + filled
         laid.append(gather([close + b"}" for close in closes], last) if len(texts) else b"}")
         return laid

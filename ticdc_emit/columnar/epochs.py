@@ -177,7 +177,9 @@ def zoned_text(
     np.ndarray(len(rows) // longer, kind, rows, 0, longer)[:] = parts.data.view(kind)
     rows[_DAY_WIDTH::longer] = ord("T")
     moved = from_bytes(parts.offsets // width * longer, rows, like=texts)
-    if not _any_early(texts, width):
+    data = text_buffers(texts).data
+    years = np.ndarray(len(data) // width, ">u4", data, 0, width)
+    if years.min() > int.from_bytes(_FIRST_TIMESTAMP[:4].encode(), "big"):
         return moved
     return pc.if_else(pc.less(texts, _FIRST_TIMESTAMP), EARLIEST_ZONED + end, moved)
 
@@ -188,12 +190,6 @@ def _zoned_as_given(column: Column, texts: pa.Array, zone: str, end: str) -> pa.
     zero = pa.scalar(None if column.nullable else EARLIEST_ZONED + fraction, pa.string())
     moved = pc.if_else(pc.starts_with(texts, _ZERO_DATE), zero, moved)
     return pc.binary_join_element_wise(moved, end, "")
-
-
-def _any_early(texts: pa.Array, width: int) -> bool:
-    data = text_buffers(texts).data
-    years = np.ndarray(len(data) // width, ">u4", data, 0, width)
-    return bool(years.min() <= int.from_bytes(_FIRST_TIMESTAMP[:4].encode(), "big"))
 
 
 COMMIT_TS = Column(0, "commit_ts", MySQLType.LONGLONG, 20, 0, flags=ColumnFlag.UNSIGNED | ColumnFlag.NOT_NULL)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from functools import lru_cache, partial
 
 import numpy as np
@@ -51,7 +50,10 @@ def canonical_json(array: pa.Array, doubles: Doubles = "new") -> pa.Array:
         proven |= nulls
     if proven.all():
         return array
-    return _normalised(array, ~proven, canonical)
+    rows = pa.array(~proven)
+    texts = array.filter(rows).to_pylist()
+    fixed = read_each(texts, canonical, where=~proven)
+    return array if fixed == texts else pc.replace_with_mask(array, rows, pa.array(fixed, array.type))
 
 
 def _digits_as_zero(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
@@ -59,13 +61,6 @@ def _digits_as_zero(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     is_digit = (data - _ONE <= _EIGHT).view(np.uint8)
     zeros: npt.NDArray[np.uint8] = data & ~(is_digit * _LOW_BITS)
     return zeros
-
-
-def _normalised(array: pa.Array, doubtful: npt.NDArray[np.bool_], canonical: Callable[[str], str]) -> pa.Array:
-    rows = pa.array(doubtful)
-    texts = array.filter(rows).to_pylist()
-    fixed = read_each(texts, canonical, where=doubtful)
-    return array if fixed == texts else pc.replace_with_mask(array, rows, pa.array(fixed, array.type))
 
 
 def _canonical(text: str, doubles: Doubles) -> str:

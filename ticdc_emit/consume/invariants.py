@@ -239,7 +239,7 @@ class ClaimChecks(Invariant):
         try:
             stored = read_claim(row.claim_check, self._claims, raw_value=self._raw)
             with as_decode_error:
-                whole = self._reader.read(stored.key, stored.value)
+                whole = self._reader.read(*stored)
         except (ClaimCheckError, DecodeError) as fault:
             yield seen.finding(self.name, f"{row.claim_check}: {fault.message}")
             return

@@ -10,7 +10,7 @@ import base64
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -189,25 +189,19 @@ def _too_large(limit: int) -> DecodeError:
     )
 
 
-class ClaimedMessage(NamedTuple):
-    """A stored message. The key is ``None`` for a protocol whose rows have none, and with ``claim-check-raw-value``."""
-
-    key: bytes | None
-    value: bytes
-
-
-def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = False) -> ClaimedMessage:
-    """Return the stored message. ``raw_value``: the changefeed's ``claim-check-raw-value``. Raises the errors of
-    ``get``, and :class:`DecodeError` if the object is not a stored message.
+def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = False) -> Part:
+    """Return the stored message. The key is ``None`` for a protocol whose rows have none, and with ``raw_value``: the
+    changefeed's ``claim-check-raw-value``. Raises the errors of ``get``, and :class:`DecodeError` if the object is not
+    a stored message.
     """
     content = get(location)
     if raw_value:
-        return ClaimedMessage(None, content)
+        return None, content
     try:
         members = parsed(content)
         key, value = members["key"], members["value"]
         shown = None if key is None else base64.b64decode(key, validate=True)
-        return ClaimedMessage(shown, base64.b64decode(value, validate=True))
+        return shown, base64.b64decode(value, validate=True)
     except (ValueError, KeyError, TypeError) as fault:
         raise DecodeError(
             f"the object is not a stored message: {type(fault).__name__}: {fault}",
@@ -241,7 +235,7 @@ class RecordReader(EventReader):
         if not isinstance(event, RowEvent) or event.claim_check is None or self._claims is None:
             return event
         stored = read_claim(event.claim_check, self._claims, raw_value=self._raw_value)
-        whole = self._event(stored.key, stored.value)
+        whole = self._event(*stored)
         return whole if isinstance(whole, RowEvent) else event
 
     @abstractmethod

@@ -7,13 +7,12 @@ from __future__ import annotations
 import re
 
 _OTHER = re.compile(r"[^A-Za-z0-9_]")
-_LEADING_DIGIT = re.compile(r"[0-9]")
 
 
 def sanitize(name: str) -> str:
     """Return the name with an underscore for each character invalid in schema names, and before a leading digit."""
     clean = _OTHER.sub("_", name)
-    return "_" + clean if _LEADING_DIGIT.match(clean) else clean
+    return "_" + clean if clean[:1].isdigit() else clean
 
 
 def escaped_label(label: str) -> str:

@@ -132,11 +132,6 @@ class _Members:
 
     def sql_type(self, image: Image) -> list[Fragment]:
         """Lay out the Java types; those of unsigned integers depend on the row's value."""
-        if image.is_small:
-            return [
-                part if isinstance(part, bytes) else image.rendered(part[0], _JAVA_TYPES, _java_types)
-                for part in self._sql_type
-            ]
         return [part if isinstance(part, bytes) else _java_type(*part, image) for part in self._sql_type]
 
     @cached_property
@@ -157,6 +152,8 @@ class _Members:
 
 
 def _java_type(column: Column, promoted: Promotion, image: Image) -> Fragment:
+    if image.is_small:
+        return image.rendered(column, _JAVA_TYPES, _java_types)
     base = b"%d" % java_type(column)
     above = promoted.mask(image.values(column))
     if not above.any():

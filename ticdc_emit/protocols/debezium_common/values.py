@@ -441,17 +441,7 @@ def _shown_text(column: Column, settings: DebeziumSettings) -> bytes | None:
     if kind in MOMENT_TYPES:
         moment = _moment(column, settings.zone)
         return None if moment is None else str(moment).encode()
-    return _shown_number(column)
-
-
-def _shown_number(column: Column) -> bytes:
-    shown: bytes | None
-    if column.type in INTEGER_TYPES:
-        shown = _integer(default_text(column))
-    elif column.type is MySQLType.DURATION:
-        shown = duration_default(column)
-    else:
-        shown = number_default(column)
+    shown = _integer(default_text(column)) if kind in INTEGER_TYPES else _TYPES[kind].default(column)
     if shown is None:
         raise _no_value(column)
     return shown

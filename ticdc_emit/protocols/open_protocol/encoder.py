@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntFlag
 from functools import cached_property, partial, reduce
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -137,29 +137,21 @@ def _content(column: Column, values: pa.Array, *, writer: JsonWriter, switches: 
     return text
 
 
-class _Shown(NamedTuple):
-    name: bytes
-    around: tuple[bytes, bytes]
-    behind: bytes
-    text: pa.Array
-    rows: Mask
-
-
 def updated_columns(changes: Changes, members: Members, switches: OpenSwitches) -> list[Fragment]:
     """Lay out ``p`` with what comes before it; what of it is empty is shown or left out."""
-    members_shown: list[_Shown] = []
+    members_shown: list[tuple[bytes, tuple[bytes, bytes], bytes, pa.Array, Mask]] = []
     for name, column in zip(members.names, members.columns, strict=True):
         text = changes.old.rendered(column, members.form, members.content)
         rows = _changed(changes, members, column, switches)
         around = members.around(column)
         nulled = _nulled(changes, column, rows) if switches.nulled_columns == "nameless" else None
         if nulled is not None:
-            members_shown.append(_Shown(name.split(MEMBER_BEGIN)[-1], around, b"", blank_where(text, ~nulled), nulled))
+            members_shown.append((name.split(MEMBER_BEGIN)[-1], around, b"", blank_where(text, ~nulled), nulled))
             rows = rows & ~nulled
         if switches.before_values == "raw":
             name = _opening(changes.table, column, _mysql_flags(changes.table, column), switches)
             text, rows = _raw(changes, column, text, rows)
-        members_shown.append(_Shown(name, around, MEMBER_END, blank_where(text, ~rows), rows))
+        members_shown.append((name, around, MEMBER_END, blank_where(text, ~rows), rows))
     names, arounds, behinds, texts, shown = zip(*members_shown, strict=True)
     laid = [b',"p":', *ObjectLayout(names, arounds, behinds).sparse_fragments(texts, shown)]
     shows_any = reduce(np.logical_or, shown)
