@@ -46,6 +46,7 @@ from ticdc_emit.pipeline.arrange.row_batch import (
     first_error,
     struct_fields,
 )
+from ticdc_emit.pipeline.arrange.transactions import RANKS, UNKNOWN, op_ranks
 from ticdc_emit.pipeline.plan.table_plans import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
@@ -324,24 +325,13 @@ def _by_op(rows: RowBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int
             table=info.full_name,
             column="op",
         )
-    encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
-    kinds = [Op.parse(text) if text is not None else None for text in encoded.dictionary.to_pylist()]
-    places = np.asarray(encoded.indices.fill_null(len(kinds)))
-    if ops.null_count or None in kinds:
-        unknown = [code for code, kind in enumerate([*kinds, None]) if kind is None]
-        bad = np.flatnonzero(np.isin(places, unknown))
-        if len(bad):  # a dictionary may hold what no row has
-            batch = rows.batch
-            raise first_error(batch, bad, lambda index: _no_operation(ops[index].as_py(), batch, info, index))
-    if len(set(kinds)) == 1 and kinds[0] is not None:
-        return [(kinds[0], None)]
-    rows_by_op: list[tuple[Op, npt.NDArray[np.int64] | None]] = []
-    for op in Op:
-        codes = [code for code, kind in enumerate(kinds) if kind is op]
-        own = np.flatnonzero(np.isin(places, codes))
-        if len(own):
-            rows_by_op.append((op, own))
-    return rows_by_op
+    kinds = op_ranks(ops)
+    bad = np.flatnonzero(kinds == UNKNOWN)
+    if len(bad):
+        batch = rows.batch
+        raise first_error(batch, bad, lambda index: _no_operation(ops[index].as_py(), batch, info, index))
+    places_of = {op: np.flatnonzero(kinds == RANKS[op]) for op in Op}
+    return [(op, None if len(places) == len(kinds) else places) for op, places in places_of.items() if len(places)]
 
 
 def _no_operation(text: str | None, batch: pa.RecordBatch, info: TableInfo, index: int) -> InvalidValueError:

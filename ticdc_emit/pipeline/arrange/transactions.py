@@ -9,6 +9,7 @@ order.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -36,11 +37,12 @@ SplitOrder: TypeAlias = Literal["by-kind", "inserts-last"]
 
 _WHOLE = ""
 DELETED, UPDATED, INSERTED = 0, 1, 2
-"""What :func:`kind_ranks` gives for a delete, an update and an insert."""
+"""What :func:`op_ranks` gives for a delete, an update and an insert."""
 
 RANKS = {Op.DELETE: DELETED, Op.UPDATE: UPDATED, Op.INSERT: INSERTED}
-_LAST, _UNKNOWN = 3, -1
+_LAST, UNKNOWN = 3, -1
 _NO_NUMBER = -(1 << 63)
+_whole = partial(parse_integers, unsigned=False)
 
 
 def with_whole_numbers(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
@@ -87,10 +89,6 @@ def _refused_numbers(batch: pa.RecordBatch, name: str, table: str, given: pa.Arr
         )
 
     return RowError.first(rows, error)
-
-
-def _whole(given: pa.Array) -> pa.Array:
-    return parse_integers(given, unsigned=False)
 
 
 def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
@@ -192,12 +190,16 @@ def are_ranked_later(batch: pa.RecordBatch, split_order: SplitOrder) -> bool:
 
 
 def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
-    """Return 0 for a delete, 1 for an update, 2 for an insert; what is not an operation is refused elsewhere."""
-    ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
+    """Return the :func:`op_ranks` of a batch; what is not an operation is refused elsewhere."""
+    return op_ranks(batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows))
+
+
+def op_ranks(ops: pa.Array) -> npt.NDArray[np.int8]:
+    """Return 0 for a delete, 1 for an update, 2 for an insert, :data:`UNKNOWN` for what is not an operation."""
     if (only := only_op(ops)) is not None:
-        return np.full(batch.num_rows, RANKS[only], np.int8)
+        return np.full(len(ops), RANKS[only], np.int8)
     encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
     parsed = [Op.parse(text) if isinstance(text, str) else None for text in encoded.dictionary.to_pylist()]
-    table = np.array([_UNKNOWN if op is None else RANKS[op] for op in parsed] + [_UNKNOWN], np.int8)
+    table = np.array([UNKNOWN if op is None else RANKS[op] for op in parsed] + [UNKNOWN], np.int8)
     ranks_of_rows: npt.NDArray[np.int8] = table[np.asarray(encoded.indices.fill_null(len(parsed)))]
     return ranks_of_rows
