@@ -1,4 +1,4 @@
-"""The heartbeat: what is due by the wall clock while no rows come, sent between a changefeed's batches.
+"""The thread of a heartbeat: a call that is made again and again between a changefeed's batches.
 
 An object that is pickled (``foreachBatch`` over Spark Connect) has no thread: the first batch of the process that gets
 it starts one. A stream with rows that it has not read yet is not idle, so calls wait until its source has no more.
@@ -7,21 +7,9 @@ it starts one. A stream with rows that it has not read yet is not idle, so calls
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
-
-from ticdc_emit.delivery.base import Target
-from ticdc_emit.pipeline.deliver.control_events import ControlSchedule, highest_watermark
-from ticdc_emit.pipeline.deliver.deliver_task import TaskResult
-from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.plan.table_plans import Plan
-from ticdc_emit.pipeline.planning import BatchPlan, Planner
-from ticdc_emit.pipeline.report import RunReport
-from ticdc_emit.pipeline.state_store import StateStore
-from ticdc_emit.tso import compose
 
 _ASK_AGAIN_S = 0.02  # often, because a stream that polls an idle source may not be seen idle at once
 
@@ -89,35 +77,3 @@ class PeriodicTask:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._made_anew()
-
-
-Send = Callable[
-    [BatchPlan, Plan, ControlSchedule, Mapping[Target, TaskResult], int, int, float], "tuple[RunReport, int]"
-]
-"""Sends what is due although no rows came and returns the report, and the TSO up to which DDL is sent."""
-
-
-def send_heartbeat(store: StateStore, planner: Planner, options: RunOptions, send: Send) -> RunReport | None:
-    """Send what is due by now; ``None`` if nothing can be: no batch is finished, or the watermark does not rise."""
-    started = time.monotonic()
-    if store.newest() is None:
-        return None
-    store.claim()
-    newest, now = store.newest(), options.now()
-    if newest is None or not newest.done or now is None:
-        return None
-    limit = highest_watermark(compose(now), options.lateness)
-    planned = planner.of(newest.next(newest.batch_id, now))
-    plan, schedule, bootstraps = planner.plan(planned), planned.schedule, None
-    if not (planner.config.codec.has_watermarks and schedule.rises_to(limit)):
-        return None
-    if planned.rules is not None:
-        schedule, bootstraps = planned.rules.without_rows(schedule, plan, now, limit)
-    marked = replace(newest, end_watermark=limit)
-    sent = replace(marked, end_sent_until=max(limit, newest.end_sent_until), end_bootstraps=bootstraps)
-    waits = bool(schedule.sent_ddl(limit) or schedule.bootstraps)
-    store.save(marked if waits else sent)
-    report, _ = send(planned, plan, schedule, {}, -1, limit, started)
-    if waits:
-        store.save(sent)
-    return report

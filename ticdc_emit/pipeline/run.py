@@ -33,7 +33,7 @@ from ticdc_emit.pipeline.deliver.file_delivery import warn_discarded
 from ticdc_emit.pipeline.encode.bad_rows import SkippedFile, new_run_name
 from ticdc_emit.pipeline.encode.chunks import Buckets
 from ticdc_emit.pipeline.encode.encode_task import EncodeTask
-from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
+from ticdc_emit.pipeline.heartbeat import PeriodicTask
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan.ddl import DdlStatement, catalog_for, ddl_statements
 from ticdc_emit.pipeline.plan.table_plans import Plan, verify_tables, warn_keyless
@@ -44,6 +44,7 @@ from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import schema_and_name
+from ticdc_emit.tso import compose
 
 
 class Changefeed:
@@ -349,13 +350,35 @@ class Changefeed:
     def beat(self) -> RunReport | None:
         """Send what is due by the wall clock while no rows come: a watermark, DDL and BOOTSTRAPs.
 
-        Returns ``None`` while a batch runs, before the first one, and after one that was not finished.
+        Returns ``None`` while a batch runs, before the first one, after one that was not finished, and where the
+        watermark would not rise.
         """
-        with self._heartbeat.between_batches() as is_free:
-            if not is_free:
-                return None
-            with self._planner.ask_again_after_failure():
-                return send_heartbeat(self._store, self._planner, self._options, self._end_batch)
+        with self._heartbeat.between_batches() as is_free, self._planner.ask_again_after_failure():
+            return self._send_heartbeat() if is_free else None
+
+    def _send_heartbeat(self) -> RunReport | None:
+        started = time.monotonic()
+        if self._store.newest() is None:
+            return None
+        self._store.claim()
+        newest, now = self._store.newest(), self._options.now()
+        if newest is None or not newest.done or now is None:
+            return None
+        limit = highest_watermark(compose(now), self._options.lateness)
+        planned = self._planner.of(newest.next(newest.batch_id, now))
+        plan, schedule, bootstraps = self._planner.plan(planned), planned.schedule, None
+        if not (self.config.codec.has_watermarks and schedule.rises_to(limit)):
+            return None
+        if planned.rules is not None:
+            schedule, bootstraps = planned.rules.without_rows(schedule, plan, now, limit)
+        marked = replace(newest, end_watermark=limit)
+        sent = replace(marked, end_sent_until=max(limit, newest.end_sent_until), end_bootstraps=bootstraps)
+        waits = bool(schedule.sent_ddl(limit) or schedule.bootstraps)
+        self._store.save(marked if waits else sent)
+        report, _ = self._end_batch(planned, plan, schedule, {}, -1, limit, started)
+        if waits:
+            self._store.save(sent)
+        return report
 
     def _warn_keyless(self, plan: Plan) -> None:
         new = [key for key in plan.keyless if key not in self._warned_keyless]
