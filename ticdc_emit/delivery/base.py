@@ -232,11 +232,8 @@ def partition_batches(batch: pa.RecordBatch, max_message_bytes: int) -> list[Par
             raise pa.ArrowTypeError("a partition is not a whole number")
         names, places, keys, values = (batch.column(part.name).cast(part.type) for part in list(MESSAGE_SCHEMA)[:4])
     except (KeyError, pa.ArrowException) as fault:
-        cause, remedy = (
-            f"it is not a batch of messages: {fault}",
-            "Give topic, partition, key and value of MESSAGE_SCHEMA",
-        )
-        raise DeliveryError(cause, remedy=remedy) from None
+        remedy = "Give topic, partition, key and value of MESSAGE_SCHEMA"
+        raise DeliveryError(f"it is not a batch of messages: {fault}", remedy=remedy) from None
     if names.null_count or places.null_count or (len(places) and pc.min(places).as_py() < 0):
         cause = "a message has no topic, or no partition"
         raise DeliveryError(cause, remedy="Give every message a topic, and a partition from 0 on")

@@ -56,14 +56,6 @@ class EventRule:
     text: GoRegexp | None
     config: EventFilter
 
-    def ignored_by(self, kinds: frozenset[str], query: str) -> str | None:
-        """Return the option that ignores a matching table's DDL job of these ``ignore-event`` kinds, or ``None``."""
-        if kinds & self.types:
-            return f"{self.name}.ignore-event"
-        if self.text is not None and query and self.text.search(query):
-            return f"{self.name}.ignore-sql"
-        return None
-
 
 @dataclass(frozen=True)
 class EventFilters:
@@ -118,9 +110,10 @@ class EventFilters:
                     statement=query,
                     table=f"{schema}.{table}",
                 )
-            rule_name = rule.ignored_by(kinds, query)
-            if rule_name is not None:
-                return rule_name
+            if kinds & rule.types:
+                return f"{rule.name}.ignore-event"
+            if rule.text is not None and query and rule.text.search(query):
+                return f"{rule.name}.ignore-sql"
         return None
 
     def _kinds(self, action: str, query: str) -> frozenset[str]:

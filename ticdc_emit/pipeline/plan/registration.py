@@ -49,15 +49,12 @@ class Registrar:
             return plan
         for event in events:
             for subject, schema in codec.control_schemas(event).items():
-                if schema not in codec.headers:
-                    headers[schema] = self._control_header(subject, schema)
+                if schema in codec.headers:
+                    continue
+                if subject not in self._of_controls:  # TiCDC asks once, as no table's version changes
+                    self._of_controls[subject] = self._registry.register(subject, schema).header
+                headers[schema] = self._of_controls[subject]
         return replace(plan, codec=codec.with_headers(headers)) if headers else plan
-
-    def _control_header(self, subject: str, schema: str) -> bytes:
-        """Return the header of a subject's first schema: TiCDC asks once, as no table's version changes."""
-        if subject not in self._of_controls:
-            self._of_controls[subject] = self._registry.register(subject, schema).header
-        return self._of_controls[subject]
 
     def register_rows(self, plan: Plan, table: TablePlan, needed: Needed, refused: str | None = None) -> Plan:
         """Return the plan whose encoders of ``table`` have the headers for what is ``needed``, in that order.
