@@ -19,6 +19,8 @@ from ticdc_emit.sql.types import MySQLType
 
 _LEG = re.compile(r'\s*(?:\.\s*(?:([A-Za-z_$][\w$]*)|("(?:[^"\\]|\\.)*"))|\[\s*(\d+)\s*\])')
 _MOST_JSON = 1 << 20  # its work grows faster than its length where documents hold documents
+_IN_DOCUMENTS = (Kind.NULL, Kind.JSON, Kind.INT, Kind.REAL, Kind.TEXT)
+_ABSENT = object()
 _NULL, _NUMBER, _STRING, _OBJECT, _ARRAY, _BOOLEAN = range(6)
 
 
@@ -64,41 +66,27 @@ def _rank(value: Any) -> int:
 
 
 def json_extract(value: Value, path: Value) -> Value:
-    if value.kind is not Kind.JSON:
-        raise NotExactError(f"JSON_EXTRACT() of {value.kind.value}")
-    if path.kind is not Kind.TEXT or not path.is_constant:
-        raise NotExactError("a JSON path that is not a constant")
-    legs = json_legs(path.data.as_py())
+    document, legs = _document(value, "JSON_EXTRACT"), _legs(path)
 
     def at(text: str) -> str | None:
-        value_there = content_of(text)
-        for leg in legs:
-            if isinstance(leg, str):
-                if not (isinstance(value_there, dict) and leg in value_there):
-                    return None
-                value_there = value_there[leg]
-            elif isinstance(value_there, list):
-                if leg >= len(value_there):
-                    return None
-                value_there = value_there[leg]
-            elif leg:  # element 0 of a value that is not an array is the value itself
-                return None
-        return printed(value_there)
+        found = _at(content_of(text), legs)
+        return None if found is _ABSENT else printed(found)
 
-    return Value(Kind.JSON, map_values(at, pa.string(), value.data))
+    return Value(Kind.JSON, map_values(at, pa.string(), document))
 
 
-def json_legs(path: str) -> list[str | int]:
-    """Return the names and indexes of a JSON path; :class:`NotExactError` for wildcards and other parts."""
-    text = path.strip()
+def _legs(path: Value) -> list[str | int]:
+    if path.kind is not Kind.TEXT or not path.is_constant:
+        raise NotExactError("a JSON path that is not a constant")
+    text = path.data.as_py().strip()
     if not text.startswith("$"):
-        raise NotExactError(f"the JSON path {path!r}")
+        raise NotExactError(f"the JSON path {text!r}")
     legs: list[str | int] = []
     place = 1
     while place < len(text):
         leg = _LEG.match(text, place)
         if leg is None:
-            raise NotExactError(f"the JSON path {path!r}")
+            raise NotExactError(f"the JSON path {text!r}")
         name, quoted, index = leg.groups()
         legs.append(int(index) if index is not None else name if name is not None else json.loads(quoted))
         place = leg.end()
@@ -123,64 +111,38 @@ def json_object(*members: Value) -> Value:
     if len(members) % 2:
         raise NotExactError("JSON_OBJECT() of an odd number of arguments")
     names = [to_text(name) for name in members[::2]]
-    if any(name.kind is not Kind.TEXT or name.is_binary for name in names):
+    if any(name.is_binary for name in names):
         raise NotExactError("JSON_OBJECT() with names that are not text")
 
     def of(*items: Any) -> str:
         return printed(dict(zip(items[: len(names)], items[len(names) :], strict=True)))
 
-    return Value(Kind.JSON, _rows_of(of, [name.data for name in names], members[1::2]))
+    return Value(Kind.JSON, _rows_of(of, (*names, *members[1::2])))
 
 
 def json_array(*items: Value) -> Value:
-    return Value(Kind.JSON, _rows_of(lambda *values: printed(list(values)), [], items))
+    return Value(Kind.JSON, _rows_of(lambda *values: printed(list(values)), items))
 
 
-def _rows_of(function: Callable[..., str], texts: list[Data], values: Sequence[Value]) -> Data:
-    contents = [_contents(value) for value in values]
-    count = next((len(each) for each in (*texts, *contents) if not isinstance(each, pa.Scalar | list)), None)
-    columns = [_repeated(each, count or 1) for each in (*texts, *contents)]
+def _rows_of(function: Callable[..., str], values: Sequence[Value]) -> Data:
+    count = next((len(value.data) for value in values if not value.is_constant), None)
+    columns = [_contents(value) * ((count or 1) if value.is_constant else 1) for value in values]
     rows = [function(*row) for row in zip(*columns, strict=True)] if columns else [function()]
     return pa.scalar(rows[0], pa.string()) if count is None else pa.array(rows, pa.string())
 
 
-class _Contents(tuple[Any, ...]):
-    __slots__ = ()
-
-
-def _contents(value: Value) -> Any:
-    read = _reader(value)
-    if value.is_constant:
-        return [read(value.data.as_py())]
-    return _Contents(map(read, value.data.to_pylist()))
-
-
-def _reader(value: Value) -> Callable[[Any], Any]:
-    if value.kind is Kind.NULL:
-        return lambda item: None
-    if value.kind is Kind.JSON:
-        return lambda item: None if item is None else _small_content(item)
-    if value.kind is Kind.INT and (value.type is None or value.type.type is not MySQLType.YEAR):
-        return lambda item: item
-    if value.kind is Kind.REAL and (value.type is None or value.type.type is MySQLType.DOUBLE):
-        return lambda item: item
-    if value.kind is Kind.TEXT and not value.is_binary:
-        return lambda item: item
-    raise NotExactError(f"{value.kind.value} in JSON")
+def _contents(value: Value) -> list[Any]:
+    is_known = value.kind in _IN_DOCUMENTS and not value.is_binary
+    if not is_known or (value.type is not None and value.type.type in (MySQLType.YEAR, MySQLType.FLOAT)):
+        raise NotExactError(f"{value.kind.value} in JSON")
+    items = [value.data.as_py()] if value.is_constant else value.data.to_pylist()
+    return [_small_content(item) if value.kind is Kind.JSON and item is not None else item for item in items]
 
 
 def _small_content(text: str) -> Any:
     if len(text) > _MOST_JSON:
         raise EvaluationError(f"a document with {len(text):,} characters in another (at most {_MOST_JSON:,})")
     return content_of(text)
-
-
-def _repeated(given: Any, count: int) -> list[Any]:
-    if isinstance(given, list):
-        return given * count
-    if isinstance(given, _Contents):
-        return list(given)
-    return [given.as_py()] * count if isinstance(given, pa.Scalar) else given.to_pylist()
 
 
 def json_remove(value: Value, first: Value, *more: Value) -> Value:
@@ -231,9 +193,7 @@ def _document(value: Value, name: str) -> Data:
 
 
 def _constant_path(path: Value, name: str) -> list[str | int]:
-    if path.kind is not Kind.TEXT or not path.is_constant:
-        raise NotExactError("a JSON path that is not a constant")
-    legs = json_legs(path.data.as_py())
+    legs = _legs(path)
     if not legs:
         raise NotExactError(f"{name.upper()}() of a whole document")
     return legs
@@ -242,9 +202,9 @@ def _constant_path(path: Value, name: str) -> list[str | int]:
 def _at(content: Any, legs: Sequence[str | int]) -> Any:
     for leg in legs:
         if isinstance(leg, str):
-            content = content.get(leg) if isinstance(content, dict) else None
+            content = content.get(leg, _ABSENT) if isinstance(content, dict) else _ABSENT
         elif isinstance(content, list):
-            content = content[leg] if leg < len(content) else None
-        else:
-            return None
+            content = content[leg] if leg < len(content) else _ABSENT
+        elif leg:  # element 0 of a value that is not an array is the value itself
+            return _ABSENT
     return content

@@ -99,6 +99,13 @@ def _check_length(name: str, length: int) -> None:
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
+def _plain_text(name: str, value: Value) -> Value:
+    text = to_text(value)
+    if text.is_binary:
+        raise NotExactError(f"{name}() of binary text")
+    return text
+
+
 @null_for_null
 def left(text: Value, count: Value) -> Value:
     return _part(text, lambda held, count: held[: max(count, 0)], count)
@@ -142,9 +149,7 @@ def rtrim(text: Value) -> Value:
 
 @null_for_null
 def _trim(name: str, value: Value, removed: Value | None, sides: int) -> Value:
-    text = to_text(value)
-    if text.is_binary:
-        raise NotExactError(f"{name}() of binary text")
+    text = _plain_text(name, value)
 
     def of(held: str, mark: str) -> str:
         start, end = 0, len(held)
@@ -161,9 +166,7 @@ def _trim(name: str, value: Value, removed: Value | None, sides: int) -> Value:
 @null_for_null
 def replace_text(text: Value, old: Value, new: Value) -> Value:
     """Return REPLACE, which is case-sensitive in every collation."""
-    texts = [to_text(value) for value in (text, old, new)]
-    if any(text.is_binary for text in texts):
-        raise NotExactError("REPLACE() of binary text")
+    texts = [_plain_text("REPLACE", value) for value in (text, old, new)]
 
     def of(held: str, old: str, new: str) -> str:
         if not old:
@@ -190,13 +193,6 @@ def instr(haystack: Value, needle: Value) -> Value:
 
 
 # -- edits -------------------------------------------------------------------------------------------------------------
-
-
-def _plain_text(name: str, value: Value) -> Value:
-    text = to_text(value)
-    if text.is_binary:
-        raise NotExactError(f"{name}() of binary text")
-    return text
 
 
 @null_for_null
