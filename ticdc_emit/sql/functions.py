@@ -32,16 +32,7 @@ class Function(NamedTuple):
 _INT = partial(Signature, Eval.INT)
 _TEXT = partial(Signature, Eval.STRING)
 _JSON = partial(Signature, Eval.JSON)
-_BIT = partial(Signature, Eval.INT, "ii", is_unsigned=True)
-
-
-def _counted(rule: Rule, least: int, most: int | None = None) -> Rule:
-    def counted(arguments: Arguments) -> Operand:
-        if not least <= len(arguments) <= (least if most is None else most):
-            raise DdlError(f"a function in it does not take {len(arguments)} arguments")
-        return rule(arguments)
-
-    return counted
+_BITS = _INT("ii", is_unsigned=True)
 
 
 _ONLY_COMPUTED: Mapping[str, Kernel] = {
@@ -79,18 +70,8 @@ _ONLY_COMPUTED: Mapping[str, Kernel] = {
     "hex": texts.hex_text,
     "unhex": texts.unhex,
     "sha1": partial(texts.digest, "sha1"),
-    "year": partial(dates.date_part, "year"),
-    "quarter": partial(dates.date_part, "quarter"),
-    "month": partial(dates.date_part, "month"),
-    "dayofmonth": partial(dates.date_part, "dayofmonth"),
-    "dayofweek": partial(dates.date_part, "dayofweek"),
-    "dayofyear": partial(dates.date_part, "dayofyear"),
-    "weekday": partial(dates.date_part, "weekday"),
-    "hour": partial(dates.date_part, "hour"),
-    "minute": partial(dates.date_part, "minute"),
-    "second": partial(dates.date_part, "second"),
+    **{name: partial(dates.date_part, name) for name in (*dates.CUT_PARTS, *dates.COMPUTED_PARTS)},
     "time_to_sec": dates.time_to_sec,
-    "to_days": partial(dates.date_part, "to_days"),
     "datediff": dates.datediff,
     "timestampdiff": dates.timestampdiff,
     "date": dates.date,
@@ -110,13 +91,9 @@ FUNCTIONS: Mapping[str, Function] = {
     "*": Function(rules.plus_like(multiplies=True), partial(arithmetic.arithmetic, "*")),
     "/": Function(rules.divide, partial(arithmetic.arithmetic, "/")),
     "div": Function(rules.int_divide, partial(arithmetic.arithmetic, "div")),
-    "mod": Function(_counted(rules.modulo, 2), partial(arithmetic.arithmetic, "mod")),
+    "mod": Function(rules.modulo, partial(arithmetic.arithmetic, "mod")),
     "negated": Function(rules.unary_minus, arithmetic.negate),
-    "&": Function(_BIT(), partial(arithmetic.bitwise, "&")),
-    "|": Function(_BIT(), partial(arithmetic.bitwise, "|")),
-    "^": Function(_BIT(), partial(arithmetic.bitwise, "^")),
-    "<<": Function(_BIT(), partial(arithmetic.bitwise, "<<")),
-    ">>": Function(_BIT(), partial(arithmetic.bitwise, ">>")),
+    **{sign: Function(_BITS, partial(arithmetic.bitwise, sign)) for sign in arithmetic.BITWISE},
     "~": Function(_INT("i", is_unsigned=True)),
     "and": Function(rules.and_, comparisons.and_),
     "or": Function(_INT("..", 1), comparisons.or_),
@@ -124,19 +101,17 @@ FUNCTIONS: Mapping[str, Function] = {
     "not": Function(_INT(".", 1), comparisons.not_),
     "istrue": Function(_INT(".", 1), comparisons.is_true),
     "isfalse": Function(_INT(".", 1), comparisons.is_false),
-    "=": Function(partial(rules.compare, "="), partial(comparisons.compare, "=")),
+    **{
+        sign: Function(partial(rules.compare, sign), partial(comparisons.compare, sign))
+        for sign in comparisons.COMPARISONS
+    },
     "<=>": Function(partial(rules.compare, "<=>"), comparisons.null_safe_equal),
-    "<>": Function(partial(rules.compare, "<>"), partial(comparisons.compare, "<>")),
-    "<": Function(partial(rules.compare, "<"), partial(comparisons.compare, "<")),
-    "<=": Function(partial(rules.compare, "<="), partial(comparisons.compare, "<=")),
-    ">": Function(partial(rules.compare, ">"), partial(comparisons.compare, ">")),
-    ">=": Function(partial(rules.compare, ">="), partial(comparisons.compare, ">=")),
     "in": Function(rules.in_, comparisons.in_),
     "between": Function(rules.between, comparisons.between),
     "case": Function(rules.case, comparisons.case),
-    "like": Function(rules.matches, comparisons.like),
-    "regexp": Function(rules.matches, comparisons.regexp),
-    "isnull": Function(_counted(rules.is_null, 1), comparisons.is_null),
+    "like": Function(_INT("..[.]", 1), comparisons.like),
+    "regexp": Function(_INT("..", 1), comparisons.regexp),
+    "isnull": Function(rules.is_null, comparisons.is_null),
     # text
     "lower": Function(_TEXT("s", length_of(), as_first=True), texts.lower),
     "upper": Function(_TEXT("s", length_of(), as_first=True), texts.upper),

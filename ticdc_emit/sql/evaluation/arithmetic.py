@@ -212,7 +212,7 @@ def _float_quotient(one: float, other: float) -> float | None:
 
 # -- & | ^ << >> -------------------------------------------------------------------------------------------------------
 
-_BITWISE: Mapping[str, Callable[[int, int], int]] = {
+BITWISE: Mapping[str, Callable[[int, int], int]] = {
     "&": lambda one, other: one & other,
     "|": lambda one, other: one | other,
     "^": lambda one, other: one ^ other,
@@ -223,7 +223,7 @@ _BITWISE: Mapping[str, Callable[[int, int], int]] = {
 
 @null_for_null
 def bitwise(operator: str, left: Value, right: Value) -> Value:
-    mask, compute = _UINT64[1], _BITWISE[operator]
+    mask, compute = _UINT64[1], BITWISE[operator]
 
     def of(one: int, other: int) -> int:
         return compute(one & mask, other & mask) & mask

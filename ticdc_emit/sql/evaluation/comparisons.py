@@ -46,7 +46,7 @@ from ticdc_emit.sql.types import MySQLType, full_year
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
-_COMPARISONS: Mapping[str, Callable[[Data, Data], Data]] = {
+COMPARISONS: Mapping[str, Callable[[Data, Data], Data]] = {
     "=": pc.equal,
     "<>": pc.not_equal,
     "<": pc.less,
@@ -65,8 +65,8 @@ def compare(operator: str, left: Value, right: Value) -> Value:
         return boolean(pa.scalar(None, pa.bool_()))
     if Kind.JSON in kinds:
         orders = map_values(partial(compare_json, ordered=ordered), pa.int8(), to_json(left), to_json(right))
-        return boolean(_COMPARISONS[operator](orders, pa.scalar(0, pa.int8())))
-    return boolean(_COMPARISONS[operator](*_comparable(left, right, ordered=ordered)))
+        return boolean(COMPARISONS[operator](orders, pa.scalar(0, pa.int8())))
+    return boolean(COMPARISONS[operator](*_comparable(left, right, ordered=ordered)))
 
 
 def null_safe_equal(left: Value, right: Value) -> Value:

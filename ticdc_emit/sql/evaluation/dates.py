@@ -109,7 +109,7 @@ def _day(text: str) -> dt.date:
         raise EvaluationError(f"Incorrect datetime value: {shown(text)}") from None
 
 
-_CUT_PARTS: Mapping[str, tuple[int, int]] = {
+CUT_PARTS: Mapping[str, tuple[int, int]] = {
     "year": (0, 4),
     "month": (5, 7),
     "dayofmonth": (8, 10),
@@ -117,7 +117,7 @@ _CUT_PARTS: Mapping[str, tuple[int, int]] = {
     "minute": (14, 16),
     "second": (17, 19),
 }
-_COMPUTED_PARTS: Mapping[str, Callable[[str], int]] = {
+COMPUTED_PARTS: Mapping[str, Callable[[str], int]] = {
     "quarter": lambda text: (int(text[5:7]) + 2) // 3,
     "dayofweek": lambda text: _day(text).isoweekday() % 7 + 1,
     "weekday": lambda text: _day(text).weekday(),
@@ -131,9 +131,9 @@ def date_part(name: str, value: Value) -> Value:
     if name in ("hour", "minute", "second") and value.kind is Kind.DURATION:
         raise NotExactError(f"{name.upper()}() of a TIME")
     moment = _date_argument(value)
-    if name in _COMPUTED_PARTS:
-        return Value(Kind.INT, map_values(_COMPUTED_PARTS[name], pa.int64(), moment.data))
-    start, stop = _CUT_PARTS[name]
+    if name in COMPUTED_PARTS:
+        return Value(Kind.INT, map_values(COMPUTED_PARTS[name], pa.int64(), moment.data))
+    start, stop = CUT_PARTS[name]
     if start > _DATE_WIDTH and moment.fsp < 0:
         return Value(Kind.INT, pc.if_else(pc.is_null(moment.data), None, pa.scalar(0, pa.int64())))
     return Value(Kind.INT, pc.cast(pc.utf8_slice_codeunits(moment.data, start, stop), pa.int64()))

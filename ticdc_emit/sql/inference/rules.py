@@ -256,11 +256,9 @@ def between(arguments: Arguments) -> Operand:
     return and_((compare(">=", (value, low)), compare("<=", (value, high))))
 
 
-def matches(arguments: Arguments) -> Operand:
-    return folded(_truth(), arguments)
-
-
 def is_null(arguments: Arguments) -> Operand:
+    if len(arguments) != 1:
+        raise DdlError(f"a function in it does not take {len(arguments)} arguments")
     (argument,) = arguments
     if argument.is_constant:
         return replace(_truth(not_null=True), is_constant=True, value=UNKNOWN)
