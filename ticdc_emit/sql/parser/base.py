@@ -290,6 +290,13 @@ class TokenCursor:
         self._advance()
         return int(text)
 
+    def _signed_integer(self) -> int:
+        is_negative = self._accept_symbol("-")
+        if not is_negative:
+            self._accept_symbol("+")
+        value = self._integer()
+        return -value if is_negative else value
+
     def _string(self, what: str = "a string") -> str:
         value, token = self._curr.value, self._curr
         if token.kind != "string":

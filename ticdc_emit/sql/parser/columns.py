@@ -88,7 +88,7 @@ class ColumnGrammar(QueryGrammar):
 
     def _as_default(self, expression: nodes.Expression) -> nodes.DefaultExpression:
         node = expression.node
-        if isinstance(node, nodes.Call) and node.name.upper() in ("CURRENT_TIMESTAMP", "NOW", *_NOW_WORDS):
+        if isinstance(node, nodes.Call) and node.name.upper() in ("NOW", *_NOW_WORDS):
             fsp = node.arguments[0] if node.arguments else None
             return nodes.DefaultExpression("now", int(str(fsp.value)) if isinstance(fsp, nodes.Constant) else 0)
         if isinstance(node, nodes.Call) and node.name.upper() in ("CURRENT_DATE", "CURDATE"):
@@ -97,23 +97,12 @@ class ColumnGrammar(QueryGrammar):
 
     def _moment(self) -> tuple[nodes.DefaultExpression, nodes.Call] | None:
         word = self._word_at()
-        if word in _NOW_WORDS or self._call_at("NOW"):
-            self._advance()
-            if not self._accept_symbol("("):
-                return nodes.DefaultExpression("now"), nodes.Call("CURRENT_TIMESTAMP")
-            arguments: tuple[nodes.Node, ...] = ()
-            fsp = 0
-            if not self._symbol_at(")"):
-                fsp = self._integer("fractional seconds")
-                arguments = (nodes.Constant("integer", str(fsp)),)
-            self._expect_symbol(")")
-            return nodes.DefaultExpression("now", fsp), nodes.Call("CURRENT_TIMESTAMP", arguments)
-        if word == "CURRENT_DATE" or self._call_at("CURDATE"):
-            self._advance()
-            if self._accept_symbol("("):
-                self._expect_symbol(")")
-            return nodes.DefaultExpression("today"), nodes.Call("CURRENT_DATE")
-        return None
+        is_now = word in _NOW_WORDS or self._call_at("NOW")
+        if not (is_now or word == "CURRENT_DATE" or self._call_at("CURDATE")):
+            return None
+        arguments = self._bare_call(precision=is_now).arguments
+        call = nodes.Call("CURRENT_TIMESTAMP" if is_now else "CURRENT_DATE", arguments)
+        return self._as_default(nodes.Expression("", call)), call
 
     def _on_update(self) -> nodes.ComputedOption:
         moment = self._moment()

@@ -271,14 +271,6 @@ class CallGrammar(ExpressionGrammar):
 
     # -- functions of time ----------------------------------------------------------------------------------------
 
-    def _precise_time(self) -> nodes.Node:
-        name = self._opened()
-        arguments: tuple[nodes.Node, ...] = ()
-        if self._curr.kind == "integer":
-            arguments = (nodes.Constant("integer", str(self._integer())),)
-        self._expect_symbol(")")
-        return nodes.Call(name, arguments)
-
     def _date_arithmetic(self) -> nodes.Node:
         several_forms = self._word_at() in ("ADDDATE", "SUBDATE")
         name = self._opened()
@@ -325,7 +317,7 @@ class CallGrammar(ExpressionGrammar):
     def _call(self) -> nodes.Node | None:
         if self._curr.kind == "call":
             aggregate = self._aggregate()
-            return aggregate if aggregate is not None else self._call_rule()
+            return aggregate if aggregate is not None else self._RULES[self._curr.text](self)
         word = self._word_at()
         if self._symbol_at("(", 1):
             rule = self._RULES.get(word)
@@ -370,7 +362,7 @@ class CallGrammar(ExpressionGrammar):
             return nodes.MemberOf(*arguments)
         return nodes.Call(name, arguments)
 
-    def _bare_call(self, *, precision: bool) -> nodes.Node:
+    def _bare_call(self, *, precision: bool) -> nodes.Call:
         name = self._curr.value
         self._advance()
         if not self._accept_symbol("("):
@@ -388,17 +380,6 @@ class CallGrammar(ExpressionGrammar):
         return nodes.Call("NEXTVAL", (self._in_parentheses(self._table_name),))
 
     # -- calls that have a grammar ---------------------------------------------------------------------------
-
-    def _call_rule(self) -> nodes.Node:
-        rule = self._RULES.get(self._curr.text)
-        if rule is None:
-            self._fail("expected an expression")
-        return rule(self)
-
-    def _no_arguments(self) -> nodes.Node:
-        name = self._opened()
-        self._expect_symbol(")")
-        return nodes.Call(name)
 
     def _position_call(self) -> nodes.Node:
         name = self._opened()
@@ -460,17 +441,12 @@ class CallGrammar(ExpressionGrammar):
         return self._closed(name, value, nodes.Word("AS"), kind)
 
     def _sequence_call(self) -> nodes.Node:
-        if self._word_at() == "NEXTVAL":
-            return self._next_value()
         is_set = self._word_at() == "SETVAL"
         name = self._opened()
         arguments: tuple[nodes.Node, ...] = (self._table_name(),)
         if is_set:
             self._expect_symbol(",")
-            sign = "-" if self._accept_symbol("-") else ""
-            if not sign:
-                self._accept_symbol("+")
-            arguments += (nodes.Constant("integer", sign + str(self._integer())),)
+            arguments += (nodes.Constant("integer", str(self._signed_integer())),)
         self._expect_symbol(")")
         return nodes.Call("SETVAL" if is_set else name, arguments)
 
@@ -505,8 +481,8 @@ class CallGrammar(ExpressionGrammar):
         "CAST": _cast,
         "CHAR": _char,
         "CONVERT": _convert,
-        "CURDATE": _no_arguments,
-        "CURTIME": _precise_time,
+        "CURDATE": lambda self: self._bare_call(precision=False),
+        "CURTIME": lambda self: self._bare_call(precision=True),
         "DATE_ADD": _date_arithmetic,
         "DATE_SUB": _date_arithmetic,
         "DEFAULT": _column_call,
@@ -524,7 +500,7 @@ class CallGrammar(ExpressionGrammar):
         "SUBDATE": _date_arithmetic,
         "SUBSTR": _substring,
         "SUBSTRING": _substring,
-        "SYSDATE": _precise_time,
+        "SYSDATE": lambda self: self._bare_call(precision=True),
         "TIMESTAMPADD": _timestamp_call,
         "TIMESTAMPDIFF": _timestamp_call,
         "TRANSLATE": lambda self: self._plain_call(),

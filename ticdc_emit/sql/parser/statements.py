@@ -283,13 +283,6 @@ class Parser(AlterGrammar):
             return word
         return " ".join(filter(None, (word, joint, str(self._signed_integer()))))
 
-    def _signed_integer(self) -> int:
-        is_negative = self._accept_symbol("-")
-        if not is_negative:
-            self._accept_symbol("+")
-        value = self._integer()
-        return -value if is_negative else value
-
     def _placement_policy(self) -> nodes.PlacementPolicy:
         policy = self._read(nodes.PlacementPolicy)
         options = 0
