@@ -98,7 +98,9 @@ def _with_partition(table: StoredTable, rows: list[Row], running: RunningStateme
             is_enum = column.type is MySQLType.ENUM
             row[column.name] = "" if is_enum else _default(replace(column, default=None), running)
     try:
-        return [row for row in running.completed(table, rows) if running.has_parents(table, row)]
+        return [
+            row for row in running.completed(table, rows) if not running.without_parent(table, row, to_itself=False)
+        ]
     except StatementError as fault:
         if fault.number != NO_PARTITION:
             raise

@@ -7,12 +7,13 @@ Generated columns get their values here. Rule source: pingcap/tidb ``pkg/executo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from ticdc_emit.columnar.assignment import STRICT, SqlRules
+from ticdc_emit.columnar.assignment import SqlRules
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.expressions import SessionValues, check_divisions, expression_errors, has_choices, unsupported
 from ticdc_emit.database.partitions import check_partitions
-from ticdc_emit.database.row_values import UniqueKey, canonical_texts, column_values, key_part
+from ticdc_emit.database.row_values import canonical_texts, column_values, key_part
 from ticdc_emit.database.tables import DUPLICATE, Database
 from ticdc_emit.database.transaction import OpenTransaction, Stored, StoredTable
 from ticdc_emit.errors import StatementError, UnknownTableError
@@ -26,37 +27,25 @@ from ticdc_emit.sql.evaluation.values import NotExactError, check_bytes
 from ticdc_emit.sql.types import MySQLType, integer_range
 
 UNKNOWN_TABLE, OUT_OF_NUMBERS, NO_PARENT, HAS_CHILDREN = 1146, 1467, 1452, 1451
-RESTRICTS = ("", "RESTRICT", "NO ACTION")
+_RESTRICTS = ("", "RESTRICT", "NO ACTION")
 """Actions of a foreign key with which a row that others refer to stays as it is."""
 
 
+@dataclass
 class RunningStatement:
     """``rendering``: in the session's time zone. ``rules``: what its SQL mode allows. ``keeps_zero``: AUTO_INCREMENT
     takes 0 as it is. ``seq``: of the row changes. ``writes_unchanged``: an UPDATE writes rows that it does not change.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        transaction: OpenTransaction,
-        values: SessionValues,
-        *,
-        rendering: Rendering | None = None,
-        rules: SqlRules = STRICT,
-        keeps_zero: bool = False,
-        checks_foreign_keys: bool = True,
-        seq: int | None = None,
-        writes_unchanged: bool = False,
-    ) -> None:
-        self.database = database
-        self.transaction = transaction
-        self.values = values
-        self.rules = rules
-        self.keeps_zero = keeps_zero
-        self.writes_unchanged = writes_unchanged
-        self.rendering = rendering or database.rendering
-        self._foreign_keys = ForeignKeys(database, is_on=checks_foreign_keys)
-        self._seq = seq
+    database: Database
+    transaction: OpenTransaction
+    values: SessionValues
+    rendering: Rendering
+    rules: SqlRules
+    keeps_zero: bool
+    checks_foreign_keys: bool
+    seq: int | None
+    writes_unchanged: bool
 
     def table(self, name: nodes.TableName) -> StoredTable:
         """Return a table that the statement names; a :class:`StatementError` if it does not exist."""
@@ -134,28 +123,47 @@ class RunningStatement:
             kept = [None] * len(new.keys) if old is None else old.keys
             coming = [key if key != own else None for key, own in zip(new.keys, kept, strict=True)]
             for key, place in table.keys.conflicts(coming):
-                raise _duplicate(table, key, new.row, table.rows[place])
-            self._foreign_keys.check_child(table, new.row, row)
-        self.transaction.write(table, old, new, self._seq)
+                entry = "-".join(str((table.rows[place] | new.row).get(column.name)) for column in key.columns)
+                raise StatementError(
+                    f"Duplicate entry '{entry}' for key '{table.info.name}.{key.name}'",
+                    remedy="Use another key, or change or delete the row that has it",
+                    number=DUPLICATE,
+                    table=table.info.full_name,
+                )
+            orphaned = self.without_parent(table, new.row, row)
+            if orphaned is not None:
+                raise StatementError(
+                    f"Cannot add or update a child row: {'.'.join(orphaned.parent)} has no row"
+                    f" for the key {orphaned.name}",
+                    remedy="Insert the row that it refers to first",
+                    number=NO_PARENT,
+                    table=table.info.full_name,
+                )
+        self.transaction.write(table, old, new, self.seq)
         if row is not None:
             self._follow(table, row, None if new is None else new.row)
 
-    def has_parents(self, table: StoredTable, row: Row) -> bool:
-        try:
-            self._foreign_keys.check_child(table, row, to_itself=False)
-        except StatementError:
-            return False
-        return True
+    # -- foreign keys ----------------------------------------------------------------------------------------
 
     def _follow(self, table: StoredTable, row: Row, after: Row | None) -> None:
-        for state, key, children in self._foreign_keys.referring(table.info, row, after):
+        for state, key, children in self._referring(table.info, row, after):
             word, action = ("DELETE", key.on_delete) if after is None else ("UPDATE", key.on_update)
-            if action in RESTRICTS:
-                raise has_children(table.info, state.info, key)
+            if action in _RESTRICTS:
+                raise StatementError(
+                    f"Cannot delete or update a parent row: rows of {state.info.full_name} refer to it ({key.name})",
+                    remedy="Change or delete these rows first",
+                    number=HAS_CHILDREN,
+                    table=table.info.full_name,
+                )
             if action not in ("CASCADE", "SET NULL") or state.info is table.info:
                 raise unsupported(f"ON {word} {action} of the foreign key {key.name}", "Change its rows first")
             child = self.table(nodes.TableName(state.info.schema, state.info.name))
-            values = referred_values(table.info, key, after if action == "CASCADE" else None)
+            values: Row = dict.fromkeys(key.columns)
+            if action == "CASCADE" and after is not None:
+                values = {
+                    own: after[_column_of(table.info, its).name]
+                    for own, its in zip(key.columns, key.referred, strict=True)
+                }
             for each in self.stored(child, children):
                 if action == "CASCADE" and after is None:
                     self.write(child, each, None)
@@ -165,87 +173,44 @@ class RunningStatement:
                         raise unsupported(f"SET NULL of the NOT NULL column {name}", "Change its rows first")
                 self.write(child, each, *self.stored(child, self.completed(child, [each.row | values])))
 
-
-def _duplicate(table: StoredTable, key: UniqueKey, row: Row, other: Row) -> StatementError:
-    entry = "-".join(str(row.get(column.name, other.get(column.name))) for column in key.columns)
-    return StatementError(
-        f"Duplicate entry '{entry}' for key '{table.info.name}.{key.name}'",
-        remedy="Use another key, or change or delete the row that has it",
-        number=DUPLICATE,
-        table=table.info.full_name,
-    )
-
-
-# -- foreign keys ------------------------------------------------------------------------------------------------------
-
-
-class ForeignKeys:
-    """The foreign keys of a database. ``is_on``: the session's ``foreign_key_checks``."""
-
-    def __init__(self, database: Database, *, is_on: bool) -> None:
-        self._database = database
-        self._is_on = is_on
-
-    def check_child(self, table: StoredTable, row: Row, before: Row | None = None, *, to_itself: bool = True) -> None:
-        """Check that what a new row, or a changed one, refers to exists. ``to_itself``: it may be the row itself."""
-        if not self._is_on:
-            return
-        for key in table.state.foreign_keys:
+    def without_parent(
+        self, table: StoredTable, row: Row, before: Row | None = None, *, to_itself: bool = True
+    ) -> ForeignKey | None:
+        """Return a foreign key of a new row, or a changed one, that has no row. ``to_itself``: it may be the row."""
+        for key in table.state.foreign_keys if self.checks_foreign_keys else ():
             texts = [row[column] for column in key.columns]
-            if None in texts or (before is not None and texts == [before[column] for column in key.columns]):
-                continue
-            if not self._has_parent(table.info, key, row, to_itself=to_itself):
-                raise StatementError(
-                    f"Cannot add or update a child row: {'.'.join(key.parent)} has no row for the key {key.name}",
-                    remedy="Insert the row that it refers to first",
-                    number=NO_PARENT,
-                    table=table.info.full_name,
-                )
+            is_set = None not in texts and (before is None or texts != [before[column] for column in key.columns])
+            if is_set and not self._has_parent(table.info, key, row, to_itself=to_itself):
+                return key
+        return None
 
     def _has_parent(self, info: TableInfo, key: ForeignKey, row: Row, *, to_itself: bool) -> bool:
         try:
-            parent = self._database.catalog.table(*key.parent)
+            parent = self.database.catalog.table(*key.parent)
         except UnknownTableError:
             return False
         wanted = _key_texts(info, key.columns, row)
         if to_itself and parent is info and _key_texts(parent, key.referred, row) == wanted:
             return True
-        rows = self._database.tables[parent.schema, parent.name].values()
+        rows = self.database.tables[parent.schema, parent.name].values()
         return any(_key_texts(parent, key.referred, other) == wanted for other in rows)
 
-    def referring(
+    def _referring(
         self, info: TableInfo, row: Row, after: Row | None
     ) -> Iterator[tuple[TableState, ForeignKey, list[Row]]]:
         """Yield the tables with rows that refer to one that was removed, or to what was changed in it (``after``)."""
-        if not self._is_on:
-            return
         own = info.schema.lower(), info.name.lower()
-        for state in self._database.catalog.states():
+        for state in self.database.catalog.states() if self.checks_foreign_keys else ():
             for key in state.foreign_keys:
                 if tuple(name.lower() for name in key.parent) != own:
                     continue
                 gone = _key_texts(info, key.referred, row)
                 if None in gone or (after is not None and gone == _key_texts(info, key.referred, after)):
                     continue
-                rows = self._database.rows(state.info).values()
+                rows = self.database.rows(state.info).values()
                 children = [child for child in rows if _key_texts(state.info, key.columns, child) == gone]
                 if children:
                     yield state, key, children
-
-
-def has_children(info: TableInfo, child: TableInfo, key: ForeignKey) -> StatementError:
-    return StatementError(
-        f"Cannot delete or update a parent row: rows of {child.full_name} refer to it ({key.name})",
-        remedy="Change or delete these rows first",
-        number=HAS_CHILDREN,
-        table=info.full_name,
-    )
-
-
-def referred_values(parent: TableInfo, key: ForeignKey, row: Row | None) -> Row:
-    """Return the columns of a foreign key with the values of the row that it refers to, NULL without one."""
-    names = (_column_of(parent, name).name for name in key.referred)
-    return {own: None if row is None else row[name] for own, name in zip(key.columns, names, strict=True)}
 
 
 def _key_texts(info: TableInfo, names: Sequence[str], row: Row) -> list[object]:
