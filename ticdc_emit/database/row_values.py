@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from operator import methodcaller
 from typing import Any
 
 import pyarrow as pa
@@ -86,14 +87,10 @@ def key_part(kind: Column, length: int = -1) -> Callable[[str], Any]:
         return str
     if kind.is_binary:
         return str if length < 0 else lambda text: base64.b64decode(text)[:length]
-    compare = _text_part(kind.collate)
+    compare: Callable[[str], Any] = str if kind.collate in EXACT_COLLATIONS else partial(_weights, kind.collate)
+    if kind.collate in PADDED_COLLATIONS:
+        compare = methodcaller("rstrip", " ")
     return compare if length < 0 else lambda text: compare(text[:length])
-
-
-def _text_part(collate: str) -> Callable[[str], Any]:
-    if collate in PADDED_COLLATIONS:
-        return lambda text: text.rstrip(" ")
-    return str if collate in EXACT_COLLATIONS else partial(_weights, collate)
 
 
 @lru_cache(maxsize=65_536)

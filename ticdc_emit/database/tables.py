@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import count, groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from ticdc_emit.changes.model import Op
@@ -68,7 +69,7 @@ class Database:
 
     def take(self, changes: Iterable[_Change]) -> None:
         """Take the changes of any number of transactions and tables, in commit order, up to the first error."""
-        for _, transaction in groupby(changes, key=_transaction_of):
+        for _, transaction in groupby(changes, key=itemgetter("commit_ts")):
             by_table: dict[tuple[str, str], list[_Change]] = {}
             for change in transaction:
                 by_table.setdefault((change["schema"], change["table"]), []).append(change)
@@ -113,11 +114,12 @@ class Database:
         if moves or any(change.get("seq") is None for change in changes):
             moments = [steps]
         else:
-            in_order = sorted(zip((change["seq"] for change in changes), steps, strict=True), key=_first)
+            in_order = sorted(zip((change["seq"] for change in changes), steps, strict=True), key=itemgetter(0))
             moments = [[step] for _, step in in_order]
         for moment in moments:
             for old, _ in moment:
-                if not remove_row(rows, info, old) and self._refuses_missing:
+                is_missing = old is not None and rows.pop(row_place(rows, info, old, added=True), None) is None
+                if is_missing and self._refuses_missing:
                     raise _misfit("updates or deletes a row that does not exist", _FIRST_INSERT, info, old, changes)
             for _, new in moment:
                 self.raise_counter(info, new)
@@ -284,14 +286,6 @@ def handle_of(info: TableInfo, row: Row) -> tuple[str | None, ...]:
     return tuple(row[column.name] for column in info.whole_handle_key)
 
 
-def _first(entry: tuple[Any, ...]) -> Any:
-    return entry[0]
-
-
-def _transaction_of(change: _Change) -> int:
-    return int(change["commit_ts"])
-
-
 def _image(change: _Change, which: str, info: TableInfo) -> Row | None:
     if Op.parse(change["op"]) is (Op.INSERT if which == "before" else Op.DELETE):
         return None
@@ -317,7 +311,10 @@ def _image(change: _Change, which: str, info: TableInfo) -> Row | None:
 
 def row_place(rows: Rows, info: TableInfo, row: Row, *, added: bool = False) -> tuple[Any, ...]:
     """Return the key of a row among the rows of its table; ``added``: the row is one of them."""
-    return handle_of(info, row) or (*row.values(), _equal_rows(rows, row) - added)
+    if handle := handle_of(info, row):
+        return handle
+    texts = tuple(row.values())
+    return *texts, next(number for number in count() if (*texts, number) not in rows) - added
 
 
 def add_row(rows: Rows, info: TableInfo, row: Row | None) -> bool:
@@ -327,10 +324,6 @@ def add_row(rows: Rows, info: TableInfo, row: Row | None) -> bool:
     is_free = place not in rows
     rows[place] = row
     return is_free
-
-
-def remove_row(rows: Rows, info: TableInfo, row: Row | None) -> bool:
-    return row is None or rows.pop(row_place(rows, info, row, added=True), None) is not None
 
 
 def _misfit(what: str, remedy: str, info: TableInfo, row: Row | None, changes: Sequence[_Change]) -> HistoryError:
@@ -344,10 +337,3 @@ def _misfit(what: str, remedy: str, info: TableInfo, row: Row | None, changes: S
         row={column.name: row[column.name] for column in info.whole_handle_key} or row,
         commit_ts=changes[0]["commit_ts"],
     )
-
-
-def _equal_rows(rows: Rows, row: Row) -> int:
-    count = 0
-    while (*row.values(), count) in rows:
-        count += 1
-    return count
