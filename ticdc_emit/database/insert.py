@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -49,24 +49,17 @@ _Given: TypeAlias = "Value | Column | str"
 """A value of a row, the column whose default it is, or the text of a literal."""
 
 
-@dataclass(frozen=True)
-class Inserted:
-    """``last_insert_id``: the first number that AUTO_INCREMENT gave, ``None`` for none."""
-
-    affected_rows: int
-    last_insert_id: int | None
-
-
-def insert(statement: nodes.Insert, running: RunningStatement) -> Inserted:
+def insert(statement: nodes.Insert, running: RunningStatement) -> tuple[int, int | None]:
+    """Add rows; return how many are affected, and the first number that AUTO_INCREMENT gave (``None`` for none)."""
     table, rows, first_id = new_rows(statement, running)
     if statement.word == "REPLACE":
-        return Inserted(_replace(table, rows, running), first_id)
+        return _replace(table, rows, running), first_id
     added = 0
     for row in running.stored(table, rows):
         if not (running.rules.nearest and table.keys.conflicts(row.keys)):
             running.write(table, None, row)
             added += 1
-    return Inserted(added, first_id if added else None)
+    return added, first_id if added else None
 
 
 def new_rows(statement: nodes.Insert, running: RunningStatement) -> tuple[StoredTable, list[Row], int | None]:

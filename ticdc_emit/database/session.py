@@ -264,22 +264,8 @@ class Session:
         if self._collation != _COLLATION and isinstance(node, nodes.Update | nodes.Delete):
             raise unsupported(f"a condition under collation_connection {self._collation}", f"Set it to {_COLLATION}")
         match node:
-            case nodes.Insert():
-                word: StatementKind = "replace" if node.word == "REPLACE" else "insert"
-                with self._statement(now, facts) as running:
-                    inserted = insert_or_update(node, running) if node.duplicate else insert(node, running)
-                if inserted.last_insert_id is not None:
-                    self._values.last_insert_id = inserted.last_insert_id
-                committed = self._autocommitted(now, facts)
-                return StatementResult(text, word, inserted.affected_rows, inserted.last_insert_id, committed)
-            case nodes.Update():
-                with self._statement(now, facts) as running:
-                    count = update(node, running)
-                return StatementResult(text, "update", count, committed=self._autocommitted(now, facts))
-            case nodes.Delete():
-                with self._statement(now, facts) as running:
-                    count = delete(node, running)
-                return StatementResult(text, "delete", count, committed=self._autocommitted(now, facts))
+            case nodes.Insert() | nodes.Update() | nodes.Delete():
+                return self._change_rows(node, text, now, facts)
             case nodes.Begin():
                 return self._begin(node, text, now, facts)
             case nodes.Commit():
@@ -299,6 +285,22 @@ class Session:
             case _:
                 _check_query(node)
                 return StatementResult(text, "skipped")
+
+    def _change_rows(
+        self, node: nodes.Insert | nodes.Update | nodes.Delete, text: str, now: int, facts: Mapping[str, int]
+    ) -> StatementResult:
+        word: StatementKind = "update" if isinstance(node, nodes.Update) else "delete"
+        first_id = None
+        with self._statement(now, facts) as running:
+            if isinstance(node, nodes.Insert):
+                word = "replace" if node.word == "REPLACE" else "insert"
+                count, first_id = insert_or_update(node, running) if node.duplicate else insert(node, running)
+            else:
+                count = update(node, running) if isinstance(node, nodes.Update) else delete(node, running)
+        if first_id is not None:
+            self._values.last_insert_id = first_id
+        committed = self._commit(now, facts) if self._is_implicit else ()
+        return StatementResult(text, word, count, first_id, committed)
 
     @contextmanager
     def _statement(self, now: int, facts: Mapping[str, int]) -> Iterator[RunningStatement]:
@@ -343,9 +345,6 @@ class Session:
         self._transaction = OpenTransaction(facts.get("start_ts") or now)
         self._is_implicit = False
         return StatementResult(text, "begin", committed=committed)
-
-    def _autocommitted(self, now: int, facts: Mapping[str, int]) -> tuple[Transaction, ...]:
-        return self._commit(now, facts) if self._is_implicit else ()
 
     def _commit(self, now: int, facts: Mapping[str, int]) -> tuple[Transaction, ...]:
         transaction = self._transaction

@@ -15,7 +15,7 @@ from typing import Any
 from ticdc_emit.columnar.assignment import BEYOND_RANGE, NOT_NULL, assign, assign_each
 from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.database.expressions import Scope, expression_errors, matching, unsupported, value_of
-from ticdc_emit.database.insert import Inserted, default_text, new_rows
+from ticdc_emit.database.insert import default_text, new_rows
 from ticdc_emit.database.partitions import partitions_of
 from ticdc_emit.database.row_values import canonical_texts, column_values
 from ticdc_emit.database.statement import RunningStatement
@@ -32,26 +32,18 @@ _ONE_TABLE = "Write one statement for each table, with the values themselves"
 
 
 def update(statement: nodes.Update, running: RunningStatement) -> int:
-    source = _only_table(statement.tables, "UPDATE")
-    _refuse_parts(statement, "UPDATE")
-    table = running.table(_name(source))
-    scope = Scope(running.values, table.info, source.alias)
+    table, scope = _only_table(statement, running, "UPDATE")
     assignments = _assignments(statement.assignments, scope)
     condition = None if statement.where is None else scope.bind(statement.where)
     rows = _matching_rows(table, condition, running)
-    if not rows:
-        return 0
-    changed = _changed_rows(table, rows, assignments, condition, running)
+    changed = _changed_rows(table, rows, assignments, condition, running) if rows else []
     if changed:
         _write(table, changed, running)
     return len(changed)
 
 
 def delete(statement: nodes.Delete, running: RunningStatement) -> int:
-    source = _only_table(statement.tables, "DELETE")
-    _refuse_parts(statement, "DELETE")
-    table = running.table(_name(source))
-    scope = Scope(running.values, table.info, source.alias)
+    table, scope = _only_table(statement, running, "DELETE")
     condition = None if statement.where is None else scope.bind(statement.where)
     rows = _matching_rows(table, condition, running)
     for row in running.stored(table, rows):
@@ -59,8 +51,10 @@ def delete(statement: nodes.Delete, running: RunningStatement) -> int:
     return len(rows)
 
 
-def _only_table(tables: nodes.TableFactor, word: str) -> nodes.Source:
-    found = list(nodes.sources(tables))
+def _only_table(
+    statement: nodes.Update | nodes.Delete, running: RunningStatement, word: str
+) -> tuple[StoredTable, Scope]:
+    found = list(nodes.sources(statement.tables))
     if len(found) != 1:
         raise unsupported(f"{word} of several tables, a join,", _ONE_TABLE)
     (source,) = found
@@ -68,21 +62,14 @@ def _only_table(tables: nodes.TableFactor, word: str) -> nodes.Source:
         raise unsupported(f"{word} of a subquery", _ONE_TABLE)
     if source.partitions or source.as_of is not None or source.sample is not None:
         raise unsupported(f"PARTITION, AS OF or TABLESAMPLE in {word}", "Leave it out")
-    return source
-
-
-def _name(source: nodes.Source) -> nodes.TableName:
-    assert isinstance(source.origin, nodes.TableName)
-    return source.origin
-
-
-def _refuse_parts(statement: nodes.Update | nodes.Delete, word: str) -> None:
     if "IGNORE" in statement.options:
         raise unsupported(f"{word} IGNORE", "Leave IGNORE out")
     if statement.tail.order is not None:
         raise unsupported(f"ORDER BY in {word}", "Name the rows in WHERE")
     if statement.tail.limit is not None:
         raise unsupported(f"LIMIT in {word}", "Name the rows in WHERE")
+    table = running.table(source.origin)
+    return table, Scope(running.values, table.info, source.alias)
 
 
 # -- which rows --------------------------------------------------------------------------------------------------------
@@ -103,28 +90,25 @@ def _by_key(table: StoredTable, condition: CallTree, running: RunningStatement) 
     if not handle or any(column.type not in INTEGER_TYPES for column in handle):
         return None
     wanted = dict(_equalities(condition))
-    texts = []
-    for column in handle:
-        value = wanted.get(column.name)
-        number = value.value if isinstance(value, Constant) else None
-        if not isinstance(number, int) or isinstance(number, bool):
-            return None
-        texts.append(str(number))
-    row = table.rows.get(tuple(texts))
+    numbers = [wanted.get(column.name) for column in handle]
+    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+        return None
+    row = table.rows.get(tuple(map(str, numbers)))
     return [] if row is None else [row]
 
 
-def _equalities(condition: CallTree) -> Iterator[tuple[str, CallTree]]:
+def _equalities(condition: CallTree) -> Iterator[tuple[str, Any]]:
+    """Yield what a condition compares with columns, and ("", None) for each part of it that does something else."""
     match condition:
         case Call("and", (left, right)):
             yield from _equalities(left)
             yield from _equalities(right)
-        case Call("=", (Reference(name), Constant() as constant)):
-            yield name, constant
-        case Call("=", (Constant() as constant, Reference(name))):
-            yield name, constant
+        case Call("=", (Reference(name), Constant(value))) | Call("=", (Constant(value), Reference(name))):
+            yield name, value
         case Call("=", (Reference(name), Call("negated", (Constant(int() as number),)))):
-            yield name, Constant(-number)
+            yield name, -number
+        case _:
+            yield "", None
 
 
 def _is_point(table: StoredTable, condition: CallTree | None) -> bool:
@@ -132,16 +116,7 @@ def _is_point(table: StoredTable, condition: CallTree | None) -> bool:
     if condition is None:
         return False
     names = {name for name, _ in _equalities(condition)}
-    only = all(call.name in ("and", "=") for call in _conditions(condition))
-    return only and any({column.name for column in key.columns} == names for key in table.keys.keys)
-
-
-def _conditions(condition: CallTree) -> Iterator[Call]:
-    if isinstance(condition, Call):
-        yield condition
-        if condition.name == "and":
-            for each in condition.arguments:
-                yield from _conditions(each)
+    return any({column.name for column in key.columns} == names for key in table.keys.keys)
 
 
 # -- UPDATE ------------------------------------------------------------------------------------------------------------
@@ -292,8 +267,10 @@ def _inserted(name: str) -> str:
     return f"VALUES({name})"
 
 
-def insert_or_update(statement: nodes.Insert, running: RunningStatement) -> Inserted:
-    """Add each row, or change the one with its keys, which counts twice. An assignment sees those before it."""
+def insert_or_update(statement: nodes.Insert, running: RunningStatement) -> tuple[int, int | None]:
+    """As ``insert``, but change the row that has a key of a new one, which counts twice. An assignment sees those
+    before it.
+    """
     table, rows, first_id = new_rows(statement, running)
     assigned, id_columns = list(statement.duplicate), set()
     for place, each in enumerate(assigned):
@@ -328,4 +305,4 @@ def insert_or_update(statement: nodes.Insert, running: RunningStatement) -> Inse
             before, after = running.stored(table, [old, new])
             _change(table, before, after, running)
             affected += 2
-    return Inserted(affected, last_id)
+    return affected, last_id
