@@ -6,7 +6,7 @@ from ticdc_emit.errors import SchemaError
 
 _ALIASES = {f"utf8mb3_{suffix}": f"utf8_{suffix}" for suffix in ("bin", "unicode_ci", "general_ci")}
 # charset -> (default collation, bytes of the longest character, Python codec)
-_CHARSETS = {
+CHARSETS = {
     "utf8mb4": ("utf8mb4_bin", 4, "utf-8"),
     "utf8": ("utf8_bin", 3, "utf-8"),
     "latin1": ("latin1_bin", 1, "utf-8"),  # TiDB keeps latin1 text as UTF-8
@@ -30,8 +30,8 @@ def charset_name(name: str) -> str:
     """Return a charset's own name in lower case; ``SchemaError`` if TiDB does not support it."""
     lowered = name.lower()
     lowered = "utf8" if lowered == "utf8mb3" else lowered
-    if lowered not in _CHARSETS:
-        raise SchemaError(f"unknown character set {name!r}", remedy="TiDB supports " + ", ".join(sorted(_CHARSETS)))
+    if lowered not in CHARSETS:
+        raise SchemaError(f"unknown character set {name!r}", remedy="TiDB supports " + ", ".join(sorted(CHARSETS)))
     return lowered
 
 
@@ -46,7 +46,7 @@ def collation_name(name: str) -> str:
 
 def default_collation(charset: str) -> str:
     """Return TiDB's default collation of a charset (not MySQL's: ``latin1_bin``, ``utf8mb4_bin`` ...)."""
-    return _CHARSETS[charset_name(charset)][0]
+    return CHARSETS[charset_name(charset)][0]
 
 
 def charset_of_collation(collation: str) -> str:
@@ -55,12 +55,12 @@ def charset_of_collation(collation: str) -> str:
 
 
 def max_bytes_per_char(charset: str) -> int:
-    return _CHARSETS[charset_name(charset)][1]
+    return CHARSETS[charset_name(charset)][1]
 
 
 def python_codec(charset: str) -> str:
     """Return the Python codec that decodes a hex literal given to a column of this charset; "" for ``binary``."""
-    return _CHARSETS[charset_name(charset)][2]
+    return CHARSETS[charset_name(charset)][2]
 
 
 def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[str, str]:
@@ -79,7 +79,7 @@ def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[
             return owner, collate
         if level_charset:
             name = charset_name(level_charset)
-            return name, _CHARSETS[name][0]
+            return name, CHARSETS[name][0]
     return "utf8mb4", "utf8mb4_bin"
 
 

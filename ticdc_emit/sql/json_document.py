@@ -58,7 +58,7 @@ def printed(value: Any, doubles: Doubles = "new") -> str:
     if isinstance(value, list):
         return "[" + ", ".join(printed(item, doubles) for item in value) + "]"
     if isinstance(value, float):
-        return _double_text(value) if doubles == "new" else _old_double_text(value)
+        return _double_text(value, doubles)
     return (
         {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
     )
@@ -88,23 +88,17 @@ def _double(text: str) -> float:
     return value
 
 
-def _double_text(value: float) -> str:
-    """Go's 'f' form, or 'e' from 1e15 and below 1e-15 without ``+`` and leading zero; ``.0`` marks a whole number."""
-    size = abs(value)
-    if value and (size < 1e-15 or size >= 1e15):
-        mantissa, _, exponent = np.format_float_scientific(value, unique=True, trim="-").partition("e")
-        return f"{mantissa}e{int(exponent)}"
-    fixed = np.format_float_positional(value, unique=True, trim="-")
-    return fixed if "." in fixed else fixed + ".0"
+_FIXED = {"new": (1e-15, 1e15, ""), "old": (1e-6, 1e21, "+d")}
+"""From which size on, and below which, a double has Go's 'f' form; how the exponent prints in the 'e' form."""
 
 
-def _old_double_text(value: float) -> str:
-    """Go's 'f' form, or 'e' from 1e21 and below 1e-6 with the exponent's sign and without its leading zero."""
-    size = abs(value)
-    if value and (size < 1e-6 or size >= 1e21):
+def _double_text(value: float, doubles: Doubles) -> str:
+    low, high, form = _FIXED[doubles]
+    if value and not low <= abs(value) < high:
         mantissa, _, exponent = np.format_float_scientific(value, unique=True, trim="-").partition("e")
-        return f"{mantissa}e{int(exponent):+d}"
-    return str(np.format_float_positional(value, unique=True, trim="-"))
+        return f"{mantissa}e{int(exponent):{form}}"
+    fixed = str(np.format_float_positional(value, unique=True, trim="-"))
+    return fixed if "." in fixed or doubles == "old" else fixed + ".0"
 
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}

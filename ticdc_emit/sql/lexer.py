@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import NamedTuple, NoReturn
 
 from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.sql.charsets import CHARSETS
 from ticdc_emit.sql.words import CALL_WORDS, keyword
 
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
@@ -46,24 +47,11 @@ def decode_bits(digits: str) -> bytes:
     return int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big")
 
 
-_FLAGS = {
-    "ANSI_QUOTES": "ansi_quotes",
-    "HIGH_NOT_PRECEDENCE": "high_not_precedence",
-    "IGNORE_SPACE": "ignore_space",
-    "NO_BACKSLASH_ESCAPES": "no_backslash_escapes",
-    "PIPES_AS_CONCAT": "pipes_as_concat",
-    "REAL_AS_FLOAT": "real_as_float",
-}
 _DIALECT = ("PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE")
 _COMBINATIONS = {
     "ANSI": ("REAL_AS_FLOAT", *_DIALECT),
-    "DB2": _DIALECT,
-    "MAXDB": _DIALECT,
-    "MSSQL": _DIALECT,
-    "MYSQL323": ("HIGH_NOT_PRECEDENCE",),
-    "MYSQL40": ("HIGH_NOT_PRECEDENCE",),
-    "ORACLE": _DIALECT,
-    "POSTGRESQL": _DIALECT,
+    **dict.fromkeys(("DB2", "MAXDB", "MSSQL", "ORACLE", "POSTGRESQL"), _DIALECT),
+    **dict.fromkeys(("MYSQL323", "MYSQL40"), ("HIGH_NOT_PRECEDENCE",)),
 }
 _WITHOUT_EFFECT = frozenset(
     """
@@ -88,13 +76,16 @@ class SqlMode:
     """Whether a hex literal may be a :class:`JobText`: of no SQL mode, but of the texts that TiDB keeps."""
 
 
+_FLAGS = {field.name.upper() for field in fields(SqlMode)} - {"OF_JOB"}
+
+
 @lru_cache(maxsize=256)
 def sql_mode_of(names: str) -> SqlMode:
     """Return the flags of ``ANSI_QUOTES,STRICT_TRANS_TABLES``; ``SchemaError`` for a name that is not an SQL mode."""
     flags: set[str] = set()
     for name in (keyword(part.strip()) for part in names.split(",")):
         if name in _COMBINATIONS or name in _FLAGS:
-            flags.update(_FLAGS[member] for member in _COMBINATIONS.get(name, (name,)))
+            flags.update(member.lower() for member in _COMBINATIONS.get(name, (name,)))
         elif name and name not in _WITHOUT_EFFECT:
             raise SchemaError(f"unknown SQL mode {name!r}", remedy="Give modes as in SET SQL_MODE", mode=name)
     return SqlMode(**dict.fromkeys(flags, True))
@@ -121,16 +112,7 @@ FEATURES = frozenset(
     }
 )
 """A /*T![feature] ... */ comment is code if TiDB knows all of its features, else a comment like any other."""
-INTRODUCERS = {
-    "_utf8": "utf8",
-    "_utf8mb3": "utf8",
-    "_utf8mb4": "utf8mb4",
-    "_ascii": "ascii",
-    "_latin1": "latin1",
-    "_binary": "binary",
-    "_gbk": "gbk",
-    "_gb18030": "gb18030",
-}
+_INTRODUCERS = {f"_{name}": name for name in CHARSETS} | {"_utf8mb3": "utf8"}
 _HINTED = frozenset({"SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "PARTITION"})
 _OPENER = re.compile(r"/\*(?:T!(?:\[(?P<features>[\w$]+(?:,[\w$]+)*)\])?|!(?:\d{5})?)", re.ASCII)
 _LETTERS = r"[\w$\x80-\U0010ffff]"
@@ -156,6 +138,10 @@ _TOKEN = r"""
 """
 
 
+# unrolled: a step for each escape, not for each character
+_STRINGS = {True: r"[^'\\]*(?:(?:\\.|'')[^'\\]*)*", False: r"[^']*(?:''[^']*)*"}
+
+
 class Token(NamedTuple):
     """``text``: a word in upper case or a symbol, "" for the rest; ``value``: a name or literal without its quotes. A
     ``call`` is a name before a parenthesis; a word next to a dot is a ``name``, even if the dot ends a number.
@@ -170,10 +156,8 @@ class Token(NamedTuple):
 
 @cache
 def _pattern(*, backslash: bool) -> re.Pattern[str]:
-    # unrolled: a step for each escape, not for each character
-    single = r"[^'\\]*(?:(?:\\.|'')[^'\\]*)*" if backslash else r"[^']*(?:''[^']*)*"
-    double = r'[^"\\]*(?:(?:\\.|"")[^"\\]*)*' if backslash else r'[^"]*(?:""[^"]*)*'
-    text = _TOKEN.replace("LETTERS", _LETTERS).replace("STRING", single).replace("QUOTED", double)
+    single = _STRINGS[backslash]
+    text = _TOKEN.replace("LETTERS", _LETTERS).replace("STRING", single).replace("QUOTED", single.replace("'", '"'))
     return re.compile(text, re.VERBOSE | re.DOTALL | re.ASCII)
 
 
@@ -188,7 +172,6 @@ _ROW_LITERAL = (
     r"'STRING'|0[xX][0-9a-fA-F]+|[xX]'(?:[0-9a-fA-F]{2})*'|(?i:NULL|TRUE|FALSE)"
     r"|-?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?"
 )
-_STRINGS = {True: r"[^'\\]*(?:(?:\\.|'')[^'\\]*)*", False: r"[^']*(?:''[^']*)*"}
 
 
 @cache
@@ -365,7 +348,7 @@ class _Scanner:
         following = sql[end : end + 1]
         if following == "." or (after_dot and self._after_dot(start)):
             return Token("name", "", raw, start, end)
-        if raw[0] == "_" and (charset := INTRODUCERS.get(raw.lower())):
+        if raw[0] == "_" and (charset := _INTRODUCERS.get(raw.lower())):
             return Token("introducer", "", charset, start, end)
         text = raw.upper() if raw.isascii() else raw
         if text in CALL_WORDS:

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
@@ -200,10 +201,8 @@ def parse_ddl(
 ) -> Statement | OtherStatement:
     """Parse a DDL statement or several CREATE TABLE; ``DdlError`` with ``position``. ``of_job``: TiDB wrote it."""
     mode = replace(sql_mode_of(sql_mode), of_job=of_job)
-    try:
+    with _bounded_depth(sql, "DDL"):
         found = [(text, Parser(sql, tokens, mode, charset).job_statement()) for text, tokens in _split(sql, sql_mode)]
-    except RecursionError:
-        raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0) from None
     if len(found) == 1:
         return found[0][1]
     tables = tuple(statement for _, statement in found if isinstance(statement, CreateTable))
@@ -222,24 +221,15 @@ def parse_change(sql: str, sql_mode: str = "", *, joins_rows: bool = False) -> C
     found = list(_split(sql, sql_mode, joins_rows=joins_rows))
     if len(found) != 1:
         raise DdlError(f"expected one statement, found {len(found)}", remedy="Give them one by one", statement=sql)
-    try:
+    with _bounded_depth(sql, "the statement"):
         return ChangeParser(sql, [token for token in found[0][1] if token.kind != "hint"], mode).statement()
-    except RecursionError:
-        raise DdlError(
-            "the statement is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0
-        ) from None
 
 
 def parse_expression(text: str) -> Node:
     check_text(text)
     mode = sql_mode_of("")
-    try:
-        grammar = Parser(text, scan(text, mode, "the expression"), mode)
-        return grammar.whole_expression()
-    except RecursionError:
-        raise DdlError(
-            "the expression is nested too deeply", remedy="Use fewer parentheses", statement=text, position=0
-        ) from None
+    with _bounded_depth(text, "the expression"):
+        return Parser(text, scan(text, mode, "the expression"), mode).whole_expression()
 
 
 def plain_statements(sql: str) -> list[str]:
@@ -250,17 +240,24 @@ def plain_statements(sql: str) -> list[str]:
 def restored_statements(sql: str, sql_mode: str, charset: str, style: Style = WIRE) -> list[str]:
     """Return TiDB's canonical text of every statement in ``sql``, also of those that are not DDL if it is known."""
     mode = sql_mode_of(sql_mode)
-    try:
+    with _bounded_depth(sql, "DDL"):
         return [
             Parser(sql, tokens, mode, charset).any_statement().restore(style) for _, tokens in _split(sql, sql_mode)
         ]
-    except RecursionError:
-        raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0) from None
 
 
 def split_statements(sql: str, sql_mode: str = "") -> list[str]:
     """Split a script at its semicolons (not those in strings or comments) or DELIMITERs; no empty statements."""
     return [statement.text for statement in script_statements(sql, sql_mode)]
+
+
+@contextmanager
+def _bounded_depth(sql: str, subject: str) -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        message = f"{subject} is nested too deeply"
+        raise DdlError(message, remedy="Use fewer parentheses", statement=sql, position=0) from None
 
 
 def _split(sql: str, sql_mode: str, *, joins_rows: bool = False) -> Iterator[tuple[str, list[Token]]]:
