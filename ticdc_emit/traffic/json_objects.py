@@ -38,15 +38,11 @@ def json_line(members: Mapping[str, Any], *, what: str) -> str:
             remedy="Give text, whole numbers, finite floats, true, false, None, lists and mappings with text as keys",
             member=place,
         )
-    return json.dumps(members, separators=(",", ":"), default=_whole)
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is not JSON")  # _foreign refuses it before
+    return json.dumps(
+        members,
+        separators=(",", ":"),
+        default=lambda value: dict(value) if isinstance(value, Mapping) else int(value),  # nothing else is left
+    )
 
 
 def _foreign(value: Any, place: str) -> Iterator[tuple[str, Any]]:
@@ -95,14 +91,21 @@ class Members:
         return members
 
     def get(self, name: str, *kinds: type[_T]) -> _T:
-        value: _T = self._typed(name, *kinds)
+        self._read.append(name)
+        wanted = " or ".join(_KINDS[kind] for kind in kinds)
+        if name not in self._content:
+            hint = did_you_mean(name, (each for each in self._content if each not in self._read))
+            self._refuse(f"{self._what} has no {name}", f"{hint}Give {name} as {wanted}", self._at(name))
+        value: Any = self._content[name]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            self._refuse(f"{shown(value)} is not {wanted}", f"Give {name} as {wanted}", self._at(name))
         return value
 
-    def object(self, name: str, what: str = "") -> Members:
-        return Members(self._typed(name, dict), what or name, self._at(name))
+    def object(self, name: str) -> Members:
+        return Members(self.get(name, dict), name, self._at(name))
 
     def objects(self, name: str, what: str) -> list[Members]:
-        listed = enumerate(self._typed(name, list))
+        listed = enumerate(self.get(name, list))
         return [Members(each, what, f"{self._at(name)}[{number}]") for number, each in listed]
 
     def binary(self, name: str) -> bytes | None:
@@ -130,18 +133,6 @@ class Members:
                 hint = did_you_mean(name, self._read)
                 remedy = f"{hint}{self._what[0].upper()}{self._what[1:]} has: {', '.join(self._read)}"
                 self._refuse("the member is unknown", remedy, self._at(name))
-
-    def _typed(self, name: str, *kinds: type) -> Any:
-        self._read.append(name)
-        wanted = " or ".join(_KINDS[kind] for kind in kinds)
-        if name not in self._content:
-            hint = did_you_mean(name, (each for each in self._content if each not in self._read))
-            self._refuse(f"{self._what} has no {name}", f"{hint}Give {name} as {wanted}", self._at(name))
-        value = self._content[name]
-        fits = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
-        if not fits:
-            self._refuse(f"{shown(value)} is not {wanted}", f"Give {name} as {wanted}", self._at(name))
-        return value
 
     def _at(self, name: str) -> str:
         return f"{self._place}.{name}" if self._place else name
