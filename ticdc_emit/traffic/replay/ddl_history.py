@@ -100,14 +100,12 @@ def time_or_number(text: str) -> dt.datetime | int:
         return int(given)
     try:  # Python knows no blank before an offset
         moment = dt.datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:)", "", _UTC.sub("+00:00", given)))
-        if moment.tzinfo is None:
-            whole = given if ":" in given else f"{given} 00:00:00"
-            raise DdlError(f"{given!r} has no time zone", remedy=f"Add Z or an offset: {whole}Z or {whole}+02:00")
-        return moment
-    except ValueError as error:
-        if isinstance(error, DdlError):
-            raise
+    except ValueError:
         raise _no_time(given) from None
+    if moment.tzinfo is None:
+        whole = given if ":" in given else f"{given} 00:00:00"
+        raise DdlError(f"{given!r} has no time zone", remedy=f"Add Z or an offset: {whole}Z or {whole}+02:00")
+    return moment
 
 
 def _no_time(given: str) -> DdlError:
