@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.emulator.emulator import Emulator
 from ticdc_emit.emulator.guard import Guard, address_of, check_binding, is_loopback
-from ticdc_emit.errors import ConfigError, MissingDependencyError, ServerError
+from ticdc_emit.errors import MissingDependencyError, ServerError
 from ticdc_emit.hints import names
-from ticdc_emit.testing.addresses import address_text
+from ticdc_emit.testing.addresses import address_text, unusable
 from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
@@ -128,11 +128,7 @@ class ControlServer(Running):
             listener.bind((self._host, self._port))
         except OSError as error:
             listener.close()
-            raise ConfigError(
-                f"the control API cannot use {self._host}:{self._port}: {error.strerror}",
-                remedy="Stop the program that uses the port, or choose another one with --control",
-                option="control",
-            ) from None
+            raise unusable(address_text(self._host, self._port), "--control", error) from None
         return listener
 
     def stop(self) -> None:

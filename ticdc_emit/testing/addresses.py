@@ -47,12 +47,12 @@ def require_free_port(port: int, option: str, host: str = LOOPBACK) -> None:
             if error.errno == errno.EADDRNOTAVAIL:
                 remedy = "Give one of its addresses, such as 127.0.0.1, or 0.0.0.0 for all"
                 raise ConfigError(f"{host} is not an address of this machine", remedy=remedy, option="host") from None
-            raise unusable_port(port, option, error) from None
+            raise unusable(f"port {port}", option, error) from None
 
 
-def unusable_port(port: int, option: str, error: OSError) -> ConfigError:
+def unusable(place: str, option: str, error: OSError) -> ConfigError:
     return ConfigError(
-        f"port {port} cannot be used: {error.strerror or error}",
+        f"{place} cannot be used: {error.strerror or error}",
         remedy=f"Stop the program that uses it, or choose another port with {option}",
         option=option.lstrip("-"),
     )

@@ -13,7 +13,7 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import offset_ranges, read_topic
 from ticdc_emit.errors import importing
-from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, reached_here, unusable_port
+from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, reached_here, unusable
 from ticdc_emit.testing.kafka_gateway import KafkaGateway
 from ticdc_emit.testing.running import Running
 
@@ -70,7 +70,7 @@ class EmbeddedKafka(Running):
                 gateway.start()
             except OSError as error:
                 self.stop()
-                raise unusable_port(self._port, "port", error) from None
+                raise unusable(f"port {self._port}", "port", error) from None
             self._gateway = gateway
         return self
 

@@ -108,5 +108,5 @@ def test_a_port_in_use_is_refused(emulator: Emulator) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        with pytest.raises(ConfigError, match=r"cannot use 127\.0\.0\.1"):
+        with pytest.raises(ConfigError, match=r"127\.0\.0\.1:\d+ cannot be used"):
             ControlServer(emulator, f"127.0.0.1:{other.getsockname()[1]}").start()
