@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig
@@ -38,36 +39,28 @@ def tables_of(config: ChangefeedConfig, catalog: Catalog) -> tuple[list[TableInf
 State: TypeAlias = Literal["normal", "stopped", "failed", "finished"]
 
 
+@dataclass(eq=False, repr=False)
 class EmulatedChangefeed:
     """It sends what comes after the TSO ``start_ts``, up to ``target_ts``; ``blackhole://`` has no ``config``."""
 
-    def __init__(
-        self,
-        name: str,
-        source: Source,
-        config: ChangefeedConfig | None,
-        sink: RecordingSink | None,
-        *,
-        start_ts: int,
-        target_ts: int | None = None,
-        registry: SchemaRegistry | None = None,
-        on_report: Iterable[ReportCallback] = (),
-    ) -> None:
-        self.name = name
-        self.config = config
-        self.sink = sink
-        self.start_ts = start_ts
-        self.target_ts = target_ts
-        self.created = time.time()
-        self.state: State = "normal"
-        self.error: TicdcEmitError | None = None
-        self._source = source
-        self._registry = registry
-        self._on_report = tuple(on_report)
-        self._held_since: dict[Target, int] = {}
-        self.position = start_ts
-        """The TSO up to which it has made messages, sent or held back."""
-        self._feed = self._begin(start_ts)
+    name: str
+    source: Source
+    config: ChangefeedConfig | None
+    sink: RecordingSink | None
+    start_ts: int
+    target_ts: int | None
+    registry: SchemaRegistry | None
+    on_report: ReportCallback
+    created: float = field(default_factory=time.time, init=False)
+    state: State = field(default="normal", init=False)
+    error: TicdcEmitError | None = field(default=None, init=False)
+    position: int = field(init=False)
+    """The TSO up to which it has made messages, sent or held back."""
+    _held_since: dict[Target, int] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.position = self.start_ts
+        self._feed = self._begin(self.start_ts)
 
     @property
     def recording(self) -> RecordingSink:
@@ -92,7 +85,7 @@ class EmulatedChangefeed:
         if self.state != "normal":
             return
         try:
-            for commits in self._source.after(self.position):
+            for commits in self.source.after(self.position):
                 self._send(commits, watermark)
             if until is not None and until > self.position:
                 self._send(Commits(self.position, until), watermark)
@@ -112,16 +105,16 @@ class EmulatedChangefeed:
         self.position = due.end
 
     def _begin(self, checkpoint: int) -> Changefeed | None:
-        self._source.check_start(checkpoint)
+        self.source.check_start(checkpoint)
         if self.config is None or self.sink is None:
             return None
         return Changefeed(
             self.config,
             self.sink,
-            self._source.catalog_at(checkpoint),
+            self.source.catalog_at(checkpoint),
             options=RunOptions(clock="wall"),
-            registry=self._registry,
-            on_report=self._on_report,
+            registry=self.registry,
+            on_report=[self.on_report],
         )
 
     # -- states -------------------------------------------------------------------------------------------------------

@@ -29,7 +29,6 @@ from ticdc_emit.emulator.recording import RecordingSink
 from ticdc_emit.emulator.source import MOST_BYTES, Source
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, ServerBusyError, TicdcEmitError, UnknownChangefeedError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.plan.ddl import catalog_for
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.table_routes import TableRoutes
@@ -162,10 +161,7 @@ class Emulator(Running):
         self.on_report: Callable[[str, RunReport], None] = lambda name, report: None
         """Called with a changefeed's id and the report of each batch."""
         self._ends: dict[tuple[object, ...], dict[Target, int]] = {}
-        catalog = catalog_for(config, schema)
-        self.source = Source(
-            schema, catalog, time_zone=config.time_zone, sql_mode=config.sql_mode, now=now, most_bytes=retain_bytes // 2
-        )
+        self.source = Source(config, schema, now=now, most_bytes=retain_bytes // 2)
         self.changefeeds: dict[str, EmulatedChangefeed] = {}
         self.add(DEFAULT, config)
         self._schema, self.config = schema, config
@@ -259,7 +255,7 @@ class Emulator(Running):
                 start_ts=self.source.clock() if start_ts is None else start_ts,
                 target_ts=target_ts,
                 registry=self._registry,
-                on_report=[lambda report: self.on_report(name, report)],
+                on_report=lambda report: self.on_report(name, report),
             )
             self.changefeeds[name] = made
             return made
@@ -470,7 +466,7 @@ class Emulator(Running):
     def release(self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT) -> Sent:
         """Send what was held back, in order."""
         with self._call("release", changefeed) as call:
-            self.changefeed(changefeed).release(topic, partition)
+            call.feed.release(topic, partition)
         return call.sent()
 
     def restart(
@@ -481,10 +477,9 @@ class Emulator(Running):
         :class:`~ticdc_emit.errors.ChangefeedStateError`.
         """
         with self._call("a restart", changefeed) as call:
-            feed = self.changefeed(changefeed)
             if transactions is not None:
-                checkpoint_ts = min(self.source.last_commits(transactions), feed.checkpoint)
-            feed.restart(checkpoint_ts)
+                checkpoint_ts = min(self.source.last_commits(transactions), call.feed.checkpoint)
+            call.feed.restart(checkpoint_ts)
         return call.sent()
 
     def reset(self) -> Sent:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.database.row_values import typed_changes
 from ticdc_emit.database.session import DEFAULT_SQL_MODE, Session, StatementResult
 from ticdc_emit.database.tables import Database, Rows, Tables, handle_of
@@ -27,7 +28,7 @@ from ticdc_emit.database.transaction import Transaction
 from ticdc_emit.emulator.call_lock import check_caller
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, StatementError, TicdcEmitError
 from ticdc_emit.pipeline.direct import ArrowBatch
-from ticdc_emit.pipeline.plan.ddl import DdlStatement
+from ticdc_emit.pipeline.plan.ddl import DdlStatement, catalog_for
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.nodes.statements import CreateDatabase, UseDatabase
@@ -128,26 +129,19 @@ class Source:
     """``schema``: SQL text of the tables at the start, which are empty. ``now``: ms, by default the wall clock's."""
 
     def __init__(
-        self,
-        schema: str,
-        catalog: Catalog,
-        *,
-        time_zone: str = "UTC",
-        sql_mode: str = "",
-        now: Callable[[], int] | None = None,
-        most_bytes: int = MOST_BYTES,
+        self, config: ChangefeedConfig, schema: str, *, now: Callable[[], int] | None, most_bytes: int
     ) -> None:
         self.clock = Clock(now)
-        self._schema, self._sql_mode = schema, sql_mode
-        self._time_zone = time_zone
+        self._schema, self._sql_mode = schema, config.sql_mode
+        self._time_zone = config.time_zone
         self._most_bytes = most_bytes
-        self._start = _without_history(catalog)
+        self._start = _without_history(catalog_for(config, schema))
         self._log: deque[Commits] = deque()
         self.retained_bytes = 0
         self._base = copy.deepcopy(self._start)
         self.begins = self.clock()
         """The TSO after which the log begins, at which the tables are those of the base."""
-        self._database = Database(copy.deepcopy(self._start), time_zone, checks=True)
+        self._database = Database(copy.deepcopy(self._start), self._time_zone, checks=True)
 
     @property
     def tables(self) -> Tables:
