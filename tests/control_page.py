@@ -10,12 +10,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ticdc_emit.emulator.control_api import openapi_description
+from ticdc_emit.emulator.control_api import bare_application
 from ticdc_emit.emulator.ticdc_api import TICDC_PATH
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "control.md"
 DESCRIPTION = DOCS / "control-openapi.json"
+
+
+def openapi_description() -> str:
+    """Return the OpenAPI description of the control API as JSON text."""
+    return json.dumps(bare_application().openapi(), indent=1, ensure_ascii=False) + "\n"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

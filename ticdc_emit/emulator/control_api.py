@@ -7,7 +7,6 @@ nothing of a request names a file.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -292,7 +291,7 @@ router = APIRouter()
 
 def control_api(emulator: Emulator, *, served: frozenset[str] = frozenset(), any_sink: bool = False) -> FastAPI:
     """Return the API, to be put behind a guard, with the arguments of the control server."""
-    application = _application()
+    application = bare_application()
     application.state.emulator = emulator
     application.state.settings = {}
     application.state.metrics = CollectorRegistry()
@@ -564,7 +563,7 @@ async def _fail(request: Request, error: Exception) -> JSONResponse:
     return _answer(request, 500, refusal_body("the server failed", remedy, "InternalError"))
 
 
-def _application() -> FastAPI:
+def bare_application() -> FastAPI:
     application = FastAPI(
         title="ticdc-emit control API",
         version=ticdc_emit.__version__,
@@ -576,8 +575,3 @@ def _application() -> FastAPI:
     application.include_router(router)
     application.include_router(ticdc_api.router)
     return application
-
-
-def openapi_description() -> str:
-    """Return the OpenAPI description of the API as JSON text, as ``docs/control-openapi.json`` has it."""
-    return json.dumps(_application().openapi(), indent=1, ensure_ascii=False) + "\n"

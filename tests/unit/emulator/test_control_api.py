@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from api_client import SCHEMA, ApiClient, running_api
 
+from tests.control_page import openapi_description
 from ticdc_emit.config import Secret
 from ticdc_emit.delivery.memory import messages
-from ticdc_emit.emulator.control_api import control_api, openapi_description
+from ticdc_emit.emulator.control_api import control_api
 from ticdc_emit.emulator.emulator import Emulator
 from ticdc_emit.emulator.guard import Guard
 from ticdc_emit.errors import DeliveryError

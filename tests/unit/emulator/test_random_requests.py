@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
+from tests.control_page import openapi_description
 from ticdc_emit.delivery.memory import clear
-from ticdc_emit.emulator.control_api import openapi_description
 
 _DESCRIPTION = json.loads(openapi_description())
 _CALLS = [(method.upper(), path) for path, methods in _DESCRIPTION["paths"].items() for method in methods]
