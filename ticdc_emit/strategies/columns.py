@@ -239,7 +239,9 @@ def named_tables(
     types = [draw(shape.column_types(shape.key_types)) for _ in range(key_count)]
     others = st.lists(shape.column_types(), min_size=0 if is_keyed else 1, max_size=shape.max_columns - key_count)
     types += draw(others)
-    table, virtual, *columns = draw(_names(shape, len(types) + 2, used))
+    count = len(types) + 2
+    several = st.lists(shape.identifiers, min_size=count, max_size=count, unique_by=same_name)
+    table, virtual, *columns = draw(several.filter(lambda drawn: same_name(drawn[0]) not in used))
     clauses = []
     for number, (name, kind) in enumerate(zip(columns, types, strict=True)):
         default = draw(st.sampled_from(["", *kind.defaults])) if shape.allow_defaults else ""
@@ -256,11 +258,6 @@ def named_tables(
     if unique and is_keyed and draw(st.booleans()):
         clauses.append(f"unique key ({quoted(draw(st.sampled_from(unique)))})")
     return table, f"create table {quoted(schema, table)} ({', '.join(clauses)})"
-
-
-def _names(shape: TableShape, count: int, used: frozenset[str]) -> st.SearchStrategy[list[str]]:
-    several = st.lists(shape.identifiers, min_size=count, max_size=count, unique_by=same_name)
-    return several.filter(lambda drawn: same_name(drawn[0]) not in used)
 
 
 def column_clause(name: str, kind: ColumnType, *, nullable: bool, default: str) -> str:

@@ -157,7 +157,9 @@ def histories(schema: str | None = None, **options: Unpack[HistoryOptions]) -> s
     refuse_unknown("histories", options, HistoryOptions)
     given: dict[str, Any] = {"allow_backslashes": False, **options}
     shape = TableShape.of({name: given.pop(name) for name in TableOptions.__annotations__ if name in given})
-    given["ddl_kinds"] = _checked_kinds(options.get("ddl_kinds"))
+    kinds = options.get("ddl_kinds")
+    has_none = kinds is not None and not isinstance(kinds, str) and not len(kinds)
+    given["ddl_kinds"] = () if has_none else known_names(kinds, DDL_KINDS, what="kinds of DDL", argument="ddl_kinds")
     arguments = _Arguments(schema, shape, **given)
     for name in ("max_tables", "max_commits"):
         if (number := getattr(arguments, name)) < 1:
@@ -165,12 +167,6 @@ def histories(schema: str | None = None, **options: Unpack[HistoryOptions]) -> s
     if schema is not None and not _base_tables(catalog_from_sql(schema, time_zone=arguments.time_zone)):
         raise StrategyError("the schema has no table", remedy="Give CREATE TABLE statements", argument="schema")
     return _draw_history(arguments)
-
-
-def _checked_kinds(ddl_kinds: str | Collection[str] | None) -> tuple[str, ...]:
-    if ddl_kinds is not None and not isinstance(ddl_kinds, str) and not len(ddl_kinds):
-        return ()
-    return known_names(ddl_kinds, DDL_KINDS, what="kinds of DDL", argument="ddl_kinds")
 
 
 @st.composite
