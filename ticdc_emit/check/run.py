@@ -7,6 +7,7 @@ out of its plan, and parts out of its history. The smallest is diagnosed (``diag
 
 from __future__ import annotations
 
+import math
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -205,20 +206,17 @@ class Run:
     _runs: bool = field(default=False, init=False)
 
     def all(self, behaviours: Sequence[Behaviour], examples: int, seconds: float | None = None) -> Verdict:
-        ends = None if seconds is None else time.monotonic() + seconds
+        ends = math.inf if seconds is None else time.monotonic() + seconds
         outcomes = []
         for behaviour in behaviours:
-            why = self._over(ends) or behaviour.why_not(self.setting)
+            is_over = time.monotonic() >= ends
+            why = "not tried: the time is over" if is_over else behaviour.why_not(self.setting)
             outcome = Outcome(behaviour, "not applicable", why) if why else self.of(behaviour, examples, ends)
             outcomes.append(outcome)
             self.say(outcome)
         return Verdict(self.setting, outcomes)
 
-    @staticmethod
-    def _over(ends: float | None) -> str | None:
-        return "not tried: the time is over" if ends is not None and time.monotonic() >= ends else None
-
-    def of(self, behaviour: Behaviour, count: int, ends: float | None = None) -> Outcome:
+    def of(self, behaviour: Behaviour, count: int, ends: float = math.inf) -> Outcome:
         tried = 0
         try:
             for example in behaviour.examples(self.setting, count):
@@ -226,7 +224,7 @@ class Run:
                 if (failed := self._judged(example)) is not None:
                     self.say_first(failed)
                     return Outcome(behaviour, "failed", "", tried, self._explained(failed, behaviour))
-                if self._over(ends):
+                if time.monotonic() >= ends:
                     break
         except (MissingDependencyError, ReleaseDefectError) as fault:
             return Outcome(behaviour, "not applicable", fault.message)

@@ -6,17 +6,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import accumulate, groupby
 
 from ticdc_emit.errors import TableRouteError
 from ticdc_emit.protocols.events import RowEvent, WatermarkEvent
-from ticdc_emit.traffic.scenarios.delivery_order import (
-    SentMessage,
-    by_partition,
-    interleave,
-    merge_by_commit_ts,
-    redeliver,
-    rows_between_watermarks,
-)
+from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, by_partition, interleave, redeliver
 from ticdc_emit.traffic.scenarios.model import FEEDS, WITH_DDL, ScenarioKind
 from ticdc_emit.traffic.scenarios.orders import EVENTS, ORDERS, Step, events, insert, new_order, orders, tso_at
 
@@ -79,9 +74,11 @@ class PartitionInterleave(ScenarioKind, name="partition-interleave"):
 
     def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
         delivered = list(sent)
-        for positions in rows_between_watermarks(sent):
+        marks = list(accumulate(isinstance(each.event, WatermarkEvent) for each in sent))
+        for _, run in groupby(range(len(sent)), marks.__getitem__):
+            positions = [at for at in run if isinstance(sent[at].event, RowEvent)]
             rows = [sent[at] for at in positions]
-            behind = _is_second(rows[0])  # the first physical partition is slower
+            behind = bool(rows) and _is_second(rows[0])  # the first physical partition is slower
             for at, each in zip(positions, sorted(rows, key=lambda each: _is_second(each) is behind), strict=True):
                 delivered[at] = each
         return delivered
@@ -124,7 +121,8 @@ class SlowPartition(ScenarioKind, name="slow-partition"):
         queues = by_partition(sent)
         filled = [target for target, queue in queues.items() if any(isinstance(each.event, RowEvent) for each in queue)]
         slow = queues.pop(chance.choice(filled))
-        return [*merge_by_commit_ts(queues.values()), *slow]
+        # the others are read at the same pace
+        return [*merge(*queues.values(), key=lambda each: (each.newest, isinstance(each.event, WatermarkEvent))), *slow]
 
 
 class WanderingKey(ScenarioKind, name="wandering-key"):
@@ -151,7 +149,7 @@ class WanderingKey(ScenarioKind, name="wandering-key"):
         queues = by_partition(sent)
         rows = (each for each in sent if isinstance(each.event, RowEvent))
         newest = max(rows, key=lambda each: each.event.commit_ts or 0)  # the key was in other partitions before
-        ahead = queues.pop(newest.target)
+        ahead = queues.pop(newest.message[:2])
         return [*ahead, *interleave(chance, queues.values())]
 
 

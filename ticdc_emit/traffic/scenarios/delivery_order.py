@@ -8,8 +8,8 @@ is a plan, too, and fits a smaller history. Nothing waits: all of it is order.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from heapq import merge
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from ticdc_emit.config import ChangefeedConfig
@@ -34,10 +34,6 @@ class SentMessage(NamedTuple):
     event: Event
     newest: int
 
-    @property
-    def target(self) -> Target:
-        return self.message.topic, self.message.partition
-
 
 def read_sent(
     messages: Iterable[Message], config: ChangefeedConfig, schemas: SchemaSource | None
@@ -59,13 +55,8 @@ def read_sent(
 def by_partition(sent: Iterable[SentMessage]) -> Queues:
     queues: Queues = {}
     for each in sent:
-        queues.setdefault(each.target, []).append(each)
+        queues.setdefault(each.message[:2], []).append(each)
     return queues
-
-
-def merge_by_commit_ts(queues: Iterable[Sequence[SentMessage]]) -> list[SentMessage]:
-    """Return all messages as a consumer sees them if it reads all partitions at the same pace."""
-    return list(merge(*queues, key=lambda each: (each.newest, isinstance(each.event, WatermarkEvent))))
 
 
 def interleave(chance: random.Random, queues: Iterable[Sequence[_Each]]) -> list[_Each]:
@@ -84,25 +75,12 @@ def redeliver(messages: Sequence[SentMessage], start: int, stop: int) -> list[Se
     return [*messages[:stop], *messages[start:]]
 
 
-def rows_between_watermarks(messages: Sequence[SentMessage]) -> list[list[int]]:
-    """Return the positions of rows, grouped by the watermarks around them."""
-    runs: list[list[int]] = [[]]
-    for at, each in enumerate(messages):
-        if isinstance(each.event, RowEvent):
-            runs[-1].append(at)
-        elif isinstance(each.event, WatermarkEvent):
-            runs.append([])
-    return [run for run in runs if run]
-
-
 def renumber(sent: Iterable[Message]) -> list[Message]:
-    counts: dict[Target, int] = {}
+    counts: Counter[Target] = Counter()
     messages = []
     for each in sent:
-        target = each.topic, each.partition
-        offset = counts.get(target, 0)
-        counts[target] = offset + 1
-        messages.append(each._replace(offset=offset))
+        messages.append(each._replace(offset=counts[each[:2]]))
+        counts[each[:2]] += 1
     return messages
 
 
@@ -230,5 +208,5 @@ def _read_again(received: list[Message], chance: random.Random, *, of_all: bool)
     again = received[start:stop]
     if again and not of_all:
         chosen = chance.choice(again)
-        again = [each for each in again if (each.topic, each.partition) == (chosen.topic, chosen.partition)]
+        again = [each for each in again if each[:2] == chosen[:2]]
     return [*received[:stop], *again, *received[stop:]]
