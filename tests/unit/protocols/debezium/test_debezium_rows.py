@@ -36,48 +36,17 @@ def test_an_update_without_its_old_value_needs_none() -> None:
     assert b'"before":{"id":1,"name":"a<b"}' in deleted
 
 
-@pytest.mark.parametrize(
-    ("column", "shown"),
-    [
-        ("int default 7", b"7"),
-        ("bigint unsigned default 18446744073709551615", b"-1"),
-        ("float default 1e-7", b"1e-07"),
-        ("decimal(10,2) default 1.5", b"1.5"),
-        ("varchar(9) default 'a\"'", b'"a\\""'),
-        ("year default 2023", b'"2023"'),
-        ("date default '2024-02-29'", b"19782"),
-        ("date default '2024-00-00'", b"null"),
-        ("datetime(6) default '2024-02-29'", b"1709164800000000"),
-        ("datetime default current_timestamp", b"0"),
-        ("datetime default '0000-00-00'", b"null"),
-        ("timestamp null default current_timestamp", b"null"),
-        ("timestamp null default '0000-00-00 00:00:00'", b"null"),
-        ("time(3) default '-01:00:00.5'", b"-3600500000"),
-        ("bit(1) default b'1'", b"true"),
-        ("bit(12) default b'100000010'", b'"AgE="'),
-        ("enum('a','b') default 'b'", b'"b"'),
-        ("set('a','b') default 'a,b'", b'"a,b"'),
-        ("varbinary(9) default 'ab'", b'"YWI=","v":"ab"'),
-    ],
-)
-def test_the_default_stands_for_null(column: str, shown: bytes) -> None:
-    assert inserted(f"create table test.t (v {column}, w int)", [{"v": None, "w": 1}]) == [b'{"v":%s,"w":1}' % shown]
+def test_null_stays_where_the_default_is_no_day() -> None:
+    sql = "create table test.t (v date default '2024-00-00', w int)"
+    assert inserted(sql, [{"v": None, "w": 1}]) == [b'{"v":null,"w":1}']
 
 
 @pytest.mark.parametrize(
     ("column", "shown"),
     [
-        ("bigint unsigned default 18446744073709551615", b"0"),
         ("int default (rand())", b"0"),
         ("double default (rand())", b"0"),
-        ("float default 1e-7", b"1e-07"),
-        ("decimal(10,2) default 1.5", b"1.5"),
-        ("varchar(9) default 'a\"'", b'"a\\""'),
-        ("year default 2023", b"2023"),
-        ("datetime default current_timestamp", b"0"),
-        ("time(3) default '-01:00:00.5'", b"0"),
         ("bit(12) default ''", b'"AAA="'),
-        ("binary(3) default 'ab'", b'"YWIA"'),
         ("varbinary(9) default 'abc'", b'"YWJj"'),
     ],
 )
@@ -147,7 +116,6 @@ def test_no_message_is_larger_than_its_bound() -> None:
     )"""
     row = {"id": "\x01" * 2000, "b": b"\xff" * 2000, "e": 1, "v": None}
     encoded = encoded_rows(sql, [{"op": "u", "before": row, "after": row}]).encoded.whole()
-    assert encoded.keys is not None
     size = len(encoded.keys[0].as_py()) + len(encoded.values[0].as_py())
     values = 2 * 12 * (2000 + 2000) + 12 * 2000  # \\u001f, in two images and in the key
     assert size <= codec_of().rows(table_of(sql)).overhead + values
