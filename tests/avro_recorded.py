@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from vector_files import content_of, load_vector, readable_names
+from conformance.vectors import content_of
+from vector_files import load_vector, readable_names
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ticdc_emit.protocols.avro.decoder import AvroMessage, AvroReader, verify_checksum
-from ticdc_emit.protocols.events import RowEvent
 
 
 class AvroRow:
@@ -14,7 +13,6 @@ class AvroRow:
 
     def __init__(self, reader: AvroReader, key: bytes | None, value: bytes | None) -> None:
         event = reader.read(key, value)
-        assert isinstance(event, RowEvent)
         message: AvroMessage = event.message
         self.event, self.value, self.fields, self.schema = event, event.after, message.fields, message.schema
         stated: Mapping[str, Any] = message.fields or {}

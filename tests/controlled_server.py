@@ -23,7 +23,6 @@ class ControlledServer:
         self.process = subprocess.Popen(
             [*command, "--control", "127.0.0.1:0", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        assert self.process.stdout is not None
         self.settings = json.loads(self.process.stdout.readline())
         self.url = self.settings["control"]
 

@@ -61,7 +61,6 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 def _docstrings(record: type) -> dict[str, str]:
     """Return what the record says of each switch: the text below the field."""
     (body,) = ast.parse(inspect.getsource(record)).body
-    assert isinstance(body, ast.ClassDef)
     texts = {}
     for field, text in pairwise(body.body):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):

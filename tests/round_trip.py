@@ -183,7 +183,6 @@ class RoundTrip:
         """Return the files of a storage sink."""
         config = self.config()
         sink = MemoryFilesSink.of(config)
-        assert isinstance(sink, MemoryFilesSink)
         feed = Changefeed(config, sink, self.history.catalog(), ddl=self.history.ddl)
         rows = self.history.to_arrow().sort_by("commit_ts")
         stamps = rows.column("commit_ts").to_pylist()

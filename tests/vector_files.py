@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
+
+from conformance.vectors import read_document
 
 VECTORS = Path(__file__).parent / "vectors" / "classic"
 RAW_TEXT = "adv_raw_latin1"
@@ -30,24 +29,4 @@ def vector_path(name: str, lineage: str = "classic") -> Path:
 
 def load_vector(name: str, lineage: str = "classic") -> dict[str, Any]:
     """Read a case anew, so that a test may change what it gets."""
-    case: dict[str, Any] = json.loads(gzip.decompress(vector_path(name, lineage).read_bytes()))
-    return case
-
-
-@overload
-def content_of(given: dict[str, str]) -> bytes: ...
-
-
-@overload
-def content_of(given: None) -> None: ...
-
-
-@overload
-def content_of(given: dict[str, str] | None) -> bytes | None: ...
-
-
-def content_of(given: dict[str, str] | None) -> bytes | None:
-    """Return a key or value of a case: text, or base64 where it is not UTF-8; ``None`` for a tombstone."""
-    if given is None:
-        return None
-    return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
+    return read_document(vector_path(name, lineage))

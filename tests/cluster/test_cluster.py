@@ -102,7 +102,6 @@ def test_a_job_with_its_environment_survives_the_loss_of_an_executor(
     checked = subprocess.run(verify, capture_output=True, text=True, timeout=500)
     assert checked.returncode == 0, checked.stdout[-4000:] + checked.stderr
     rows = re.search(r"([\d,]+) rows", checked.stdout)
-    assert rows is not None
     assert int(rows[1].replace(",", "")) >= ROWS, "those of the lost executor come again"
 
 

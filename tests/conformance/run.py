@@ -319,8 +319,7 @@ def check_texts(file: Path, release: str | Release | None, report: Report, dump:
 
 def _expected(entry: Mapping[str, Any], release: Release) -> str | None:
     outcome = entry.get("next", entry) if release.ddl.several_statements else entry
-    text: str | None = outcome.get("restored")
-    return text
+    return outcome.get("restored")
 
 
 def _restored(entry: Mapping[str, Any], release: Release) -> tuple[str | None, str | None]:

@@ -308,7 +308,6 @@ def _difference(expected: Written | None, got: Written | None) -> str | None:
     if expected is None or got is None:
         side = "only the library" if expected is None else "only TiCDC"
         write = expected or got
-        assert write is not None
         return f"{side} writes {write.path or write.error}"
     if expected.error or got.error:
         if expected.error and got.error:

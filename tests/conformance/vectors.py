@@ -264,8 +264,7 @@ def _rows_with(patterns: Sequence[str], events: Iterable[Mapping[str, Any]]) -> 
 
 @cache
 def _listed() -> Sequence[Mapping[str, Any]]:
-    entries: Sequence[Mapping[str, Any]] = tomllib.loads(_LEFT_OUT.read_text(encoding="utf-8"))["slots"]
-    return entries
+    return tomllib.loads(_LEFT_OUT.read_text(encoding="utf-8"))["slots"]
 
 
 def read_case(path: Path, release: str | Release | None = None) -> Case:
@@ -321,8 +320,8 @@ def _expected(messages: Sequence[Mapping[str, Any]]) -> dict[int, Outcome]:
         if refusal:
             records.append(Record(None, None, error=refusal))
         elif not message.get("none"):
-            claim = _bytes(message.get("claim"))
-            records.append(Record(_bytes(message["key"]), _bytes(message["value"]), claim))
+            claim = content_of(message.get("claim"))
+            records.append(Record(content_of(message["key"]), content_of(message["value"]), claim))
     return {
         index: Outcome(error=records[0].error, crashed=index in crashes)
         if len(records) == 1 and records[0].error
@@ -340,7 +339,8 @@ def _expected_targets(targets: Iterable[Mapping[str, Any]]) -> dict[int, tuple[T
     return by_event
 
 
-def _bytes(given: Mapping[str, str] | None) -> bytes | None:
+def content_of(given: Mapping[str, str] | None) -> bytes | None:
+    """Return a key or value of a case: text, or base64 where it is not UTF-8; ``None`` for a tombstone."""
     if given is None:
         return None
     return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()

@@ -52,20 +52,16 @@ class Driver:
 
     @property
     def exit_code(self) -> int | None:
-        assert self._process is not None
         return self._process.poll()
 
     def result(self) -> dict[str, Any]:
-        result: dict[str, Any] = json.loads(self._out.read_text().splitlines()[-1])
-        return result
+        return json.loads(self._out.read_text().splitlines()[-1])
 
     def wait(self, timeout_s: float) -> int:
-        assert self._process is not None
         return self._process.wait(timeout_s)
 
     def kill(self) -> None:
         """SIGKILL the driver and its JVM, as they are one process group; workers are left to notice it."""
-        assert self._process is not None
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 

@@ -102,8 +102,7 @@ class Docker:
     def configuration(self) -> dict[str, object]:
         """Return the image's configuration, as Docker names its members."""
         (found,) = json.loads(_run("docker", "image", "inspect", self.image))
-        config: dict[str, object] = found["Config"]
-        return config
+        return found["Config"]
 
     def sizes(self) -> tuple[int, int]:
         """Return the bytes of the image and of its base, uncompressed."""
@@ -157,8 +156,7 @@ class Buildah:
         return Running(own, [*run, self.container, "--"], lambda pid: os.kill(_last_child(pid), signal.SIGTERM))
 
     def configuration(self) -> dict[str, object]:
-        config: dict[str, object] = json.loads(self.buildah("inspect", "--type=image", self.image))["Docker"]["config"]
-        return config
+        return json.loads(self.buildah("inspect", "--type=image", self.image))["Docker"]["config"]
 
     def sizes(self) -> tuple[int, int]:
         return _bytes_below(Path(self.buildah("mount", self.container).strip())), self._base_bytes

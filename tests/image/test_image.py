@@ -52,7 +52,6 @@ def free_port() -> int:
 
 def health(image: Engine) -> list[str]:
     check = image.configuration()["Healthcheck"]
-    assert isinstance(check, dict)
     kind, *command = check["Test"]
     assert kind == "CMD"
     return list(command)

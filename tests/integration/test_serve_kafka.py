@@ -54,7 +54,6 @@ def test_a_real_broker_says_the_address_for_its_clients(options: list[str]) -> N
     command += ["--port", "0", "--registry-port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        assert process.stdout is not None
         assert process.stderr is not None
         served = json.loads(process.stdout.readline() or process.stderr.read())
         assert json.loads(process.stdout.readline())["event"] == "traffic"

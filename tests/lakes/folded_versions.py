@@ -49,9 +49,7 @@ def consumed_versions(
 
 
 def _value(message: Message) -> dict[str, Any]:
-    value = json.loads(message.value or b"{}")
-    assert isinstance(value, dict)
-    return value
+    return json.loads(message.value or b"{}")
 
 
 def _commit_ts(message: Message) -> int | None:

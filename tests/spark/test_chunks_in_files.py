@@ -32,7 +32,6 @@ def test_they_are_the_same_and_leave_no_file(
     @contextmanager
     def watched(session: Any, *, read_once: bool) -> Iterator[ChunkFolder | None]:
         with given(session) as folder:
-            assert folder is not None
             path = Path(folder.path)
             before = path.stat().st_mtime_ns
             yield replace(folder, read_once=read_once)

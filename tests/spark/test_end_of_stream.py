@@ -97,7 +97,6 @@ def test_the_batch_at_hand_is_sent_whole(spark: Any, tmp_path: Path, has_state: 
     while len(begun) < 3 and query.isActive:
         time.sleep(0.01)
     report = stream.sink.stop(query)
-    assert report is not None
     assert (report.batch_id, query.exception()) == (begun[-1], None)
     assert [each.batch_id for each in stream.sink.reports] == [*begun, begun[-1]]
     assert stream.is_whole()

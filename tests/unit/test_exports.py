@@ -200,7 +200,6 @@ def _first(strategy: st.SearchStrategy[Any]) -> Any:
 
 def _arrow(**options: Any) -> Iterator[Any]:
     traffic = generate_arrow(_TABLES, rows=3, **options)
-    assert traffic is not None
     for name, batches in traffic.changes.items():
         yield name, [batch.to_pylist() for batch in batches]
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from conformance.__main__ import main
 from conformance.run import run_conformance
-from conformance.vectors import VectorError, find_vectors, vector_name
-from vector_files import VECTORS, content_of, load_vector, vector_names, vector_path
+from conformance.vectors import VectorError, content_of, find_vectors, vector_name
+from vector_files import VECTORS, load_vector, vector_names, vector_path
 
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD
 from ticdc_emit.errors import ConfigError
@@ -159,8 +159,7 @@ def changed_copy(tmp_path: Path, name: str, edit: Edit) -> Path:
 
 
 def variant_of(case: dict[str, Any], name: str) -> dict[str, Any]:
-    variant: dict[str, Any] = next(v for v in case["variants"] if v["id"] == name)
-    return variant
+    return next(v for v in case["variants"] if v["id"] == name)
 
 
 def canal_variant(case: dict[str, Any]) -> dict[str, Any]:
@@ -168,8 +167,7 @@ def canal_variant(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def canal_message(case: dict[str, Any], event: int) -> dict[str, Any]:
-    message: dict[str, Any] = next(m for m in canal_variant(case)["messages"] if m["event"] == event)
-    return message
+    return next(m for m in canal_variant(case)["messages"] if m["event"] == event)
 
 
 def replaced(found: dict[str, Any], **entries: Any) -> None:

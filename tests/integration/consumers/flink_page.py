@@ -34,7 +34,6 @@ def columns_of(table: str) -> list[str]:
 def flink_type(kind: str, format: str) -> str:
     """Return the type that the page's table gives for a type in SQL."""
     parts = re.match(r"(\w+)(?:\(([\d,]+)\))?", kind)
-    assert parts is not None
     name, digits = parts.groups()
     row = _ROWS.get(name, name.upper())
     if kind == "bigint unsigned":

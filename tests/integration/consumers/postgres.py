@@ -47,10 +47,7 @@ class Postgres(ServerProcess):
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table, each value as PostgreSQL's JSON has it: binary data as text ``\\x``."""
-        found: list[dict[str, Any]] = json.loads(
-            self.query(f"SELECT coalesce(json_agg(each), '[]') FROM \"{table}\" AS each")
-        )
-        return found
+        return json.loads(self.query(f"SELECT coalesce(json_agg(each), '[]') FROM \"{table}\" AS each"))
 
     def query(self, sql: str) -> str:
         """Return what ``psql`` prints of a query, without headings."""

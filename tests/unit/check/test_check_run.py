@@ -68,7 +68,6 @@ def test_a_wrong_one_fails_with_a_small_example_at_once() -> None:
     run = Run(setting, lambda example: without_deletes(example.arrival), say_first=said.append)
     outcome = run.of(chosen(("random-faults",))[0], 30)
     failure = outcome.failure
-    assert failure is not None
     assert [each.example.behaviour for each in said] == [failure.example.behaviour]
     example = failure.example
     assert example.plan == ()  # no fault has a part in it
@@ -127,7 +126,6 @@ def test_faults_lose_nothing_and_keep_the_order_of_what_is_new(kind: str) -> Non
     setting = Setting(feed_of_examples("canal-json"))
     assert kind in kinds_of(setting.config)
     example = setting.example(HISTORY, (Fault(kind, 5), Fault(kind, 6)), "fault", 1)
-    assert example is not None
     config = example.arrival.config
     plain = Delivery.of(HISTORY, example.arrival.feed)
     sent, schemas = plain.messages, plain.schemas

@@ -39,8 +39,7 @@ def form(path: Path, input_format: str | None = None, **options: Any) -> ChangeF
 
 def changes(spark: Any, path: Path, *, opened_by_spark: bool = False, **options: Any) -> pa.Table:
     files = None if opened_by_spark else find_files(str(path), {})
-    table: pa.Table = changes_on_spark(spark, str(path), files, form(path, **options)).toArrow()
-    return table
+    return changes_on_spark(spark, str(path), files, form(path, **options)).toArrow()
 
 
 def here(path: Path, **options: Any) -> pa.Table:

@@ -41,7 +41,6 @@ def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
     command = [sys.executable, "-m", "ticdc_emit", "serve", "--port", str(port), "--registry-port", str(registry)]
     process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        assert process.stderr is not None
         while "Ctrl-C ends it" not in (line := process.stderr.readline()):
             assert line, "it ended"
         yield process, port, registry
@@ -68,7 +67,6 @@ def test_it_answers_until_a_signal(number: int, code: int) -> None:
 
 def test_the_last_record_comes_at_sigterm_too() -> None:
     with serving_json("--schema", "bank") as (process, _):
-        assert process.stdout is not None
         assert json.loads(process.stdout.readline())["event"] == "traffic"
         process.send_signal(signal.SIGTERM)
         shown, _ = process.communicate(timeout=60)
@@ -122,7 +120,6 @@ def _served(protocol: str, *, embedded: bool = False, release: str = "classic", 
 def _settings(protocol: str, **options: Any) -> str:
     console = Console(file=io.StringIO(), width=300)
     print_settings(console, _served(protocol, **options))
-    assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
@@ -255,7 +252,6 @@ def serving_json(*options: str) -> Iterator[tuple[subprocess.Popen[str], dict[st
     command = [sys.executable, "-m", "ticdc_emit", "serve", "--port", "0", "--registry-port", "0", "--json", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        assert process.stdout is not None
         assert process.stderr is not None
         line = process.stdout.readline()
         yield process, json.loads(line or process.stderr.read())
@@ -273,7 +269,6 @@ def _read(bootstrap: str, topics: list[str], count: int) -> list[dict[str, Any]]
     messages: list[dict[str, Any]] = []
     while len(messages) < count:
         message = consumer.poll(30)
-        assert message is not None
         if message.error() is None:
             messages.append(json.loads(message.value()))
     consumer.close()
@@ -298,7 +293,6 @@ def test_traffic_is_there_once_it_says_so(tmp_path: Path) -> None:
         assert served["time_zone"] == "Asia/Tokyo"
         assert served["topics"] == ["all"]
         assert [each["table"] for each in served["tables"]] == ["bank.customers"]
-        assert process.stdout is not None
         began = json.loads(process.stdout.readline())
         assert began["event"] == "traffic"
         assert began["messages"] >= 1

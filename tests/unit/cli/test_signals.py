@@ -72,7 +72,6 @@ def test_while_following(tmp_path: Path, number: int, code: int, said: str) -> N
     program = [sys.executable, "-m", "ticdc_emit", "tail", str(tmp_path), "--protocol", "canal-json", "--follow"]
     running = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        assert running.stdout is not None
         assert "orders/0@0" in running.stdout.readline()
         running.send_signal(number)
         _, told = running.communicate(timeout=60)

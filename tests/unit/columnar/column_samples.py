@@ -58,8 +58,7 @@ class Sample(NamedTuple):
 
 def shown(target: Column, array: pa.Array, zone: str = "UTC") -> list[str | None]:
     """Return what stands between the quotes of a Canal-JSON value, per row."""
-    found: list[str | None] = json_content(target, accept(target, array, Rendering(zone)), EASYJSON).to_pylist()
-    return found
+    return json_content(target, accept(target, array, Rendering(zone)), EASYJSON).to_pylist()
 
 
 def over_garbage(array: pa.Array, hidden: list[int]) -> pa.Array:

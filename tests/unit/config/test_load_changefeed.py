@@ -182,7 +182,6 @@ def test_glue() -> None:
     glue = '[sink.kafka-config.glue-schema-registry-config]\nregistry-name = "r"\nregion = "e"\naccess-key = "a"\n'
     glue += 'secret-access-key = "s"\n'
     registry = load_changefeed(uri, glue, schema_registry="http://x").codec
-    assert registry.glue_schema_registry is not None
     assert registry.glue_schema_registry.secret_access_key == Secret("s")
     assert registry.schema_registry is None
 
@@ -298,7 +297,6 @@ def test_oauth() -> None:
     sasl-oauth-scopes = ["a", "b"]
     """
     oauth = load_changefeed(URI, file).kafka.sasl.oauth
-    assert oauth is not None
     assert (oauth.client_id, oauth.client_secret, oauth.token_url) == ("id", Secret("secret"), Secret("http://t"))
     assert (oauth.scopes, oauth.grant_type, oauth.audience) == (("a", "b"), "client_credentials", None)
 

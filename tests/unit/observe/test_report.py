@@ -120,8 +120,7 @@ def test_metrics_have_ticdc_s_names_and_labels() -> None:
     kafka = {**feed, "type": "RowSink"}
 
     def value(name: str, **labels: str) -> float | None:
-        found: float | None = registry.get_sample_value(name, labels)
-        return found
+        return registry.get_sample_value(name, labels)
 
     assert value("ticdc_sink_table_sink_total_rows_count", **feed) == 2000
     assert value("ticdc_sink_batch_row_count_count", **kafka) == 2

@@ -43,8 +43,7 @@ def encode(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> Encoded:
 
 
 def values(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    found: list[bytes] = encode(plan, changes).values.to_pylist()
-    return found
+    return encode(plan, changes).values.to_pylist()
 
 
 def insert(number: int, size: int) -> dict[str, Any]:

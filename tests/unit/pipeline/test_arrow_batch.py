@@ -136,8 +136,6 @@ def test_a_bootstrap_schedule_of_other_tables_is_refused_before_a_batch_begins(s
     simple = feed(store, None, "simple")
     simple.run(ArrowBatch(generic(rows[:5])), 0, final=False)
     record = simple._store.load(0)
-    assert record is not None
-    assert record.end_bootstraps is not None
     (table, *_) = record.end_bootstraps["tables"]
     table["table"] = ["shop", "gone", 1, 1, 1]
     simple._store.save(record)

@@ -35,8 +35,7 @@ def by_feed(batch: pa.RecordBatch, schema: str = KEYED) -> list[bytes]:
 
 
 def encoded(batch: pa.RecordBatch, schema: str = KEYED) -> list[bytes]:
-    values: list[bytes] = Encoder(URI, schema).encode(batch).column("value").to_pylist()
-    return values
+    return Encoder(URI, schema).encode(batch).column("value").to_pylist()
 
 
 RUNS: list[Callable[..., list[bytes]]] = [encoded, by_feed]
@@ -165,10 +164,7 @@ TABLE = "create table t (a varchar(9) charset latin1 primary key, v varchar(3) c
 
 def raw_encoded(protocol: str, *rows: dict[str, Any]) -> list[bytes]:
     changes = [{"op": "c", "commit_ts": RAW_TS + place, "after": row} for place, row in enumerate(rows)]
-    values: list[bytes] = (
-        Encoder(f"kafka://h:1/t?protocol={protocol}", TABLE).encode(changes).column("value").to_pylist()
-    )
-    return values
+    return Encoder(f"kafka://h:1/t?protocol={protocol}", TABLE).encode(changes).column("value").to_pylist()
 
 
 @pytest.mark.parametrize("first", ["x", b"x", b"\xfe", bytearray(b"y"), None])

@@ -38,7 +38,6 @@ def merged(chunks: Keys, limit: int) -> list[list[bytes]]:
     }
 
     def read(chunk: Chunk) -> pa.RecordBatch:
-        assert isinstance(chunk.body, pa.Buffer)
         return pa.record_batch({ORDER_KEY: parts[int(chunk.body.to_pybytes())]})
 
     in_order = sorted(places.values(), key=lambda chunk: (chunk.first, chunk.last))

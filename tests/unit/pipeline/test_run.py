@@ -64,10 +64,8 @@ def test_finish_covers_earlier_batches_after_a_restart_with_a_smaller_one(store:
     resumed = feed(store, tmp_path, allowed_lateness=5)
     resumed.run(batch(16_000), 1, final=False)
     report = resumed.finish()
-    assert report is not None
     assert (report.batch_id, report.watermark) == (1, tso(20_000))
     again = feed(store, tmp_path, allowed_lateness=5).finish()
-    assert again is not None
     assert again.messages == 0
     assert watermarks(store) == [tso(15_000) - 1, tso(20_000)]
 
@@ -107,7 +105,6 @@ def test_without_any_row_there_is_no_watermark(store: str) -> None:
     assert changefeed.finish() is None
     assert changefeed.run(batch(), 0, final=True).watermark is None
     report = changefeed.finish()
-    assert report is not None
     assert (report.watermark, report.messages) == (None, 0)
 
 
@@ -115,7 +112,6 @@ def test_finish_sends_ddl_behind_the_last_row_after_a_restart(store: str, tmp_pa
     statement = (30, "alter table s.t add column v int")
     feed(store, tmp_path).run(batch(10, ddl=(statement,)), 0, final=False)
     report = feed(store, tmp_path).finish()
-    assert report is not None
     assert (report.ddl_events, report.watermark) == (1, tso(30))
 
 

@@ -11,8 +11,6 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SharedSubjectError
 from ticdc_emit.registry.base import MemoryRegistry, SchemaPost, SubjectCache, registry_for
-from ticdc_emit.registry.confluent import ConfluentRegistry
-from ticdc_emit.registry.glue import GlueRegistry
 from ticdc_emit.registry.headers import confluent_schema, glue_schema
 from ticdc_emit.registry.http import RegistryAddress, RegistryTls
 
@@ -80,15 +78,12 @@ def test_the_two_headers() -> None:
 def test_the_registry_that_a_changefeed_names() -> None:
     url = "kafka://h/t?protocol=avro&schema-registry=https://bob:topsecret@registry:8081/path"
     registry = registry_for(load_changefeed(url))
-    assert isinstance(registry, ConfluentRegistry)
     assert repr(registry) == "ConfluentRegistry('https://****@registry:8081/path')"
     registry.close()
     twice = load_changefeed("kafka://h/t?protocol=avro&schema-registry=http://u:p%252Fs@h:1").codec.schema_registry
-    assert twice is not None
     assert RegistryAddress.parse(twice.reveal()).login == Secret((b"u", b"p/s"))
     glue = load_changefeed("kafka://h/t?protocol=avro", GLUE)
     registry = registry_for(glue)
-    assert isinstance(registry, GlueRegistry)
     assert repr(registry) == "GlueRegistry('changes', region='eu-west-1')"
     registry.close()
     with pytest.raises(ConfigError, match="AWS Glue does not use them"):

@@ -63,7 +63,6 @@ def test_a_local_session_has_one_while_a_job_runs(
 ) -> None:
     monkeypatch.setattr(pyspark, "SparkFiles", SimpleNamespace(getRootDirectory=lambda: str(tmp_path)))
     with chunk_folder(session(master)) as folder:
-        assert folder is not None
         assert folder.most > 0
         assert folder.read_once == once  # a task that runs again needs what it has read
         assert Path(folder.path).parent == tmp_path

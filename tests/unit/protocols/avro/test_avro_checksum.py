@@ -22,9 +22,7 @@ _CHECKED = [message for message in row_messages() if message.row and message.row
 
 
 def _stated(message: Recorded) -> dict[str, Any]:
-    assert message.row is not None
-    checksum: dict[str, Any] = message.row["checksum"]
-    return checksum
+    return message.row["checksum"]
 
 
 @pytest.mark.parametrize("message", _CHECKED, ids=[f"{m.case}-{at}" for at, m in enumerate(_CHECKED)])

@@ -47,7 +47,6 @@ def row_messages(
 ) -> list[tuple[bytes, bytes]]:
     """Return keys and values of changes in one batch."""
     encoded = encoded_rows(table, changes, **options).encoded.whole()
-    assert encoded.keys is not None
     return list(zip(encoded.keys.to_pylist(), encoded.values.to_pylist(), strict=True))
 
 
@@ -63,9 +62,7 @@ def described(*statements: str, **options: Any) -> list[dict[str, Any]]:
     catalog = Catalog()
     events = [event for place, sql in enumerate(statements, 1) for event in catalog.apply(sql, commit_ts=place << 18)]
     message = codec_of(**options).ddl(events[-1], BUILD_TS)
-    assert message is not None
-    changes: list[dict[str, Any]] = json.loads(message.value)["payload"]["tableChanges"]
-    return changes
+    return json.loads(message.value)["payload"]["tableChanges"]
 
 
 def described_columns(*statements: str) -> dict[str, dict[str, Any]]:

@@ -33,15 +33,12 @@ def _message(field: Mapping[str, Any], value: str, **members: Any) -> bytes:
 
 
 def _row(field: Mapping[str, Any], value: str) -> RowEvent:
-    event = _READERS[True].read(json.dumps(_KEY).encode(), _message(field, value))
-    assert isinstance(event, RowEvent)
-    return event
+    return _READERS[True].read(json.dumps(_KEY).encode(), _message(field, value))
 
 
 def _value(field: Mapping[str, Any], value: str) -> Any:
     """Return the canonical text of a value without a table."""
     after = _READERS[True].text(_row(field, value)).after
-    assert after is not None
     return after["c"]
 
 
@@ -145,7 +142,6 @@ def test_a_schema_that_was_switched_off() -> None:
 @pytest.mark.parametrize("key", [None, b""])
 def test_a_release_without_keys(key: bytes | None) -> None:
     read = DebeziumReader(has_key=False).read(key, _GOOD)
-    assert isinstance(read, RowEvent)
     assert (read.key, read.message.key_fields, read.after) == ({}, None, {"c": 1})
     assert guess_protocol(Message("topic", 0, 0, key, _GOOD)) == "debezium"
     with pytest.raises(DecodeError, match="the message has a key"):
@@ -156,5 +152,4 @@ def test_an_update_without_old_values() -> None:
     without = json.loads(_message(_INT, "1", op="u"))
     del without["payload"]["before"]
     read = _READERS[True].read(_GOOD_KEY, json.dumps(without).encode())
-    assert isinstance(read, RowEvent)
     assert (read.op, read.before, read.after) == ("update", None, {"c": 1})

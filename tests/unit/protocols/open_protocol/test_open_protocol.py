@@ -267,8 +267,7 @@ def images(row: dict[str, Any], sql: str, release: str, parameters: str = "", **
         batch = encoder(parameters, sql, release=release, strict=False, **options).encode(
             [{"op": "u", "commit_ts": TS} | row]
         )
-    found: dict[str, Any] = json.loads(records(batch)[0][1][8:])
-    return found
+    return json.loads(records(batch)[0][1][8:])
 
 
 RAW_COLUMNS = {

@@ -50,8 +50,7 @@ def row_messages(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], *
     """Return the messages of changes in one batch, made as :func:`encoded_rows` says."""
     encoded = encoded_rows(table, changes, **how).encoded
     assert encoded.keys is None
-    values: list[bytes] = encoded.values.to_pylist()
-    return values
+    return encoded.values.to_pylist()
 
 
 def avro_message(value: bytes) -> dict[str, Any]:

@@ -179,7 +179,6 @@ def test_values_of_another_type(column: dict[str, Any], value: Any) -> None:
     reader.read(None, _bootstrap(**column))
     members = json.loads(_ROW) | {"data": {"c": value}}
     row = reader.read(None, json.dumps(members).encode())
-    assert isinstance(row, RowEvent)
     with pytest.raises(DecodeError, match="is not a value of the column") as caught:
         reader.text(row)
     assert (caught.value.table, caught.value.field) == ("t", "c")
