@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from simple_recorded import simple_messages
+from recorded import recorded
 
 from ticdc_emit import Encoder, load_changefeed
+from ticdc_emit.config import Protocol
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols import codec_for
@@ -147,11 +148,14 @@ def test_a_catalog_is_believed_where_one_is_given() -> None:
     assert texts(consumer_of(steps[1:], catalog=TABLE)) == {"d.t": [("1", "5")]}
 
 
+_SENT = list(recorded(Protocol.SIMPLE))
+
+
 def _recorded(case: str, encoding: str) -> tuple[ReferenceConsumer, Counter[tuple[str, str]]]:
     """Return who has read what was sent, and how many rows the recorded events leave in each table."""
-    found = [each for each in simple_messages() if (each.case, each.variant) == (case, f"simple-{encoding}")]
+    found = [each for each in _SENT if (each.case.name, each.variant.id) == (case, f"simple-{encoding}")]
     uri = f"memory://t?protocol=simple&encoding-format={encoding}&partition-num=1"
-    consumer = ReferenceConsumer(load_changefeed(uri, time_zone=found[0].time_zone if found else "UTC"))
+    consumer = ReferenceConsumer(load_changefeed(uri, time_zone=found[0].case.time_zone if found else "UTC"))
     left: Counter[tuple[str, str]] = Counter()
     for message in found:
         if message.event["kind"] != "watermark":  # the recorded ones are of another time
@@ -168,7 +172,7 @@ _MOVING = {
     *("ddl_lifecycle", "ddl_partitions", "ddl_more"),
     *("adv_names", "adv_names_case", "adv_partitions", "adv_rename_chain"),
 }
-_CASES = sorted({message.case for message in simple_messages()} - _MOVING)
+_CASES = sorted({message.case.name for message in _SENT} - _MOVING)
 
 
 @pytest.mark.parametrize("encoding", ["json", "avro"])

@@ -10,48 +10,46 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from avro_recorded import Recorded, row_messages
-from avro_rows import AvroRow
+from recorded import Recorded, recorded
 
+from ticdc_emit.config import Protocol
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
+from ticdc_emit.protocols.avro.decoder import AvroMessage, AvroReader, verify_checksum
 from ticdc_emit.protocols.avro.schema import EXTENSION_FIELDS
 from ticdc_emit.protocols.events import ChecksumMismatchError, DecodeError
 
-_CHECKED = [message for message in row_messages() if message.row and message.row.get("checksum")]
+_CHECKED = [each for each in recorded(Protocol.AVRO) if each.event.get("checksum")]
 
 
-def _stated(message: Recorded) -> dict[str, Any]:
-    return message.row["checksum"]
+def _read(message: Recorded) -> AvroMessage:
+    return AvroReader(message.schemas).read(message.key, message.value).message
 
 
-@pytest.mark.parametrize("message", _CHECKED, ids=[f"{m.case}-{at}" for at, m in enumerate(_CHECKED)])
+@pytest.mark.parametrize("message", _CHECKED, ids=[f"{m.case.name}-{at}" for at, m in enumerate(_CHECKED)])
 def test_what_was_sent(message: Recorded) -> None:
-    row = AvroRow(AvroReader(message.schemas), message.key, message.value)
-    stated = _stated(message)
-    if row.value is None or stated["current"] == 0:  # a delete, or half of a split update
-        assert row.verify(message.time_zone) is None
+    read, stated, zone = _read(message), message.event["checksum"], message.case.time_zone
+    if not message.value or stated["current"] == 0:  # a delete, or half of a split update
+        assert verify_checksum(read.fields, read.schema, zone) is None
     elif not stated["corrupted"]:
-        assert row.verify(message.time_zone) == stated["current"]
+        assert verify_checksum(read.fields, read.schema, zone) == stated["current"]
     else:
         with pytest.raises(ChecksumMismatchError) as caught:
-            row.verify(message.time_zone)
+            verify_checksum(read.fields, read.schema, zone)
         assert (caught.value.expected, caught.value.corrupted) == (stated["current"], True)
 
 
 def test_every_case_was_checked() -> None:
-    cases = {message.case for message in _CHECKED}
+    cases = {message.case.name for message in _CHECKED}
     assert {"checksum_all_types", "checksum_column_order", "checksum_utc", "times_dst", "txn_checksum"} < cases
     assert len(_CHECKED) >= 25
 
 
 def test_a_timestamp_needs_the_time_zone() -> None:
-    message = next(m for m in _CHECKED if m.case == "checksum_all_types" and m.row and m.row["op"] == "insert")
-    row = AvroRow(AvroReader(message.schemas), message.key, message.value)
+    message = next(m for m in _CHECKED if m.case.name == "checksum_all_types" and m.event["op"] == "insert")
+    read = _read(message)
     with pytest.raises(ChecksumMismatchError, match="give its time zone") as caught:
-        row.verify()
-    assert caught.value.expected == _stated(message)["current"] != caught.value.actual
-    assert row.verify(message.time_zone) == caught.value.expected
+        verify_checksum(read.fields, read.schema)
+    assert caught.value.expected == message.event["checksum"]["current"] != caught.value.actual
 
 
 # --- every type -------------------------------------------------------------------------------------------------------
