@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 from spark_history import FIRST_TSO
 
 from ticdc_emit.delivery.files import read_files
@@ -171,15 +172,9 @@ def test_a_column_for_ddl_changes_no_byte(spark: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["query", "schema"])
 def test_ddl_that_is_not_text(spark: Any, tmp_path: Path, column: str) -> None:
-    df = with_query(generic)(spark.range(1).withColumnRenamed("id", "value")).withColumn(column, spark_number(spark))
+    df = with_query(generic)(spark.range(1).withColumnRenamed("id", "value")).withColumn(column, F.lit(5))
     with pytest.raises(UnsupportedTypeError, match=f"the {column} of DDL rows is int, not text"):
         TicdcSink(f"jsonl://{tmp_path}?{CANAL}", SCHEMA)(df, 0)
-
-
-def spark_number(spark: Any) -> Any:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.lit(5)
 
 
 def test_a_worker_sets_its_modules_aside_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import InvalidValueError, StateError, UnsupportedTypeError
 from ticdc_emit.traffic.replay.history_forms import from_operations
 from ticdc_emit.traffic.replay.run import replay
 
 pytestmark = pytest.mark.spark
 
-STORE = "replay-again"
-URI = f"memory://{STORE}?protocol=canal-json&partition-num=1"
+URI = "memory://{}?protocol=canal-json&partition-num=1"
 TABLE = "create table a.t (id int primary key, name varchar(10))"
 
 
@@ -33,12 +31,11 @@ def log(spark: Any, *names: str, day: int = 5) -> Any:
 
 
 @pytest.mark.parametrize("options", [{}, pytest.param({"slice": 3600}, marks=pytest.mark.slow)])
-def test_another_history_is_refused(spark: Any, tmp_path: Path, options: dict[str, Any]) -> None:
-    clear(STORE)
+def test_another_history_is_refused(spark: Any, store: str, tmp_path: Path, options: dict[str, Any]) -> None:
     state = str(tmp_path / "state")
 
     def again(source: Any, schema: str = TABLE, **more: Any) -> Any:
-        return replay(spark, URI, {"a.t": source}, schema, state_uri=state, **options, **more)
+        return replay(spark, URI.format(store), {"a.t": source}, schema, state_uri=state, **options, **more)
 
     first = again(log(spark, "'x'", "null", "'z'"))
     assert (first.total.rows, first.finished, first.nothing_to_do) == (3, True, False)
@@ -58,11 +55,9 @@ def test_another_history_is_refused(spark: Any, tmp_path: Path, options: dict[st
         again(shuffled, "create table a.t (id int primary key, name varchar(11))")
     with pytest.raises(StateError, match="another schema"):
         again(shuffled, ddl=[(1, "create table a.u (id int primary key)")])
-    clear(STORE)
 
 
-def test_the_generic_form_has_a_fingerprint_too(spark: Any, tmp_path: Path) -> None:
-    clear(STORE)
+def test_the_generic_form_has_a_fingerprint_too(spark: Any, store: str, tmp_path: Path) -> None:
 
     def changes(name: str) -> Any:
         return spark.sql(
@@ -73,21 +68,18 @@ def test_the_generic_form_has_a_fingerprint_too(spark: Any, tmp_path: Path) -> N
     for name, refused in (("null", False), ("null", False), ("'name'", True)):
         if refused:
             with pytest.raises(StateError, match="another history"):
-                replay(spark, URI, changes(name), TABLE, state_uri=str(tmp_path))
+                replay(spark, URI.format(store), changes(name), TABLE, state_uri=str(tmp_path))
         else:
-            assert replay(spark, URI, changes(name), TABLE, state_uri=str(tmp_path)).finished
-    clear(STORE)
+            assert replay(spark, URI.format(store), changes(name), TABLE, state_uri=str(tmp_path)).finished
 
 
-def test_a_replay_that_sent_nothing_leaves_no_record(spark: Any, tmp_path: Path) -> None:
-    clear(STORE)
+def test_a_replay_that_sent_nothing_leaves_no_record(spark: Any, store: str, tmp_path: Path) -> None:
     state = tmp_path / "state"
     with pytest.raises(InvalidValueError, match="more than 10"):
-        replay(spark, URI, {"a.t": log(spark, "'x'", "'longer than ten'")}, TABLE, state_uri=str(state))
+        replay(spark, URI.format(store), {"a.t": log(spark, "'x'", "'longer than ten'")}, TABLE, state_uri=str(state))
     doubles = "create table a.t (id int primary key, name decimal(6, 2))"
     with pytest.raises(UnsupportedTypeError):
-        replay(spark, URI, {"a.t": log(spark, "date'2026-01-05'")}, doubles, state_uri=str(state))
+        replay(spark, URI.format(store), {"a.t": log(spark, "date'2026-01-05'")}, doubles, state_uri=str(state))
     assert not list(state.glob("*-*.json")) + list(state.glob("replay.json"))
-    corrected = replay(spark, URI, {"a.t": log(spark, "'x'", "'shorter'")}, TABLE, state_uri=str(state))
+    corrected = replay(spark, URI.format(store), {"a.t": log(spark, "'x'", "'shorter'")}, TABLE, state_uri=str(state))
     assert (corrected.total.rows, corrected.finished) == (2, True)
-    clear(STORE)

@@ -40,13 +40,10 @@ Run = Callable[..., tuple[dict[tuple[str, str], dict[Any, Any]], list[Message]]]
 
 
 @pytest.fixture
-def run(spark: Any) -> Any:
+def run(spark: Any, store: str) -> Any:
     """Replay into memory; return the tables that a consumer ends with, and the messages."""
-    made: list[str] = []
 
     def go(source: Any, schema: str, *, uri: str = URI, time_zone: str = "UTC", **options: Any) -> Any:
-        store = f"replay-{len(made)}"
-        made.append(store)
         clear(store)
         config = load_changefeed(f"memory://{store}?{uri}", time_zone=time_zone)
         report = replay(spark, config, source, schema, **options)
@@ -57,9 +54,7 @@ def run(spark: Any) -> Any:
         consumer.finish()
         return consumer.tables, found
 
-    yield go
-    for store in made:
-        clear(store)
+    return go
 
 
 RIDES = """create table city.rides (id bigint primary key, driver int not null, fare decimal(8,2));

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,15 +25,9 @@ SEVEN_MS = int(SEVEN.timestamp() * 1000)
 SEVEN_SQL = "timestamp'2026-01-05 07:00:00'"
 
 
-@pytest.fixture(autouse=True)
-def _empty_store() -> Iterator[None]:
-    clear(STORE)
-    yield
-    clear(STORE)
-
-
 def sent(spark: Any, changes: Any, schema: str = TABLE, **options: Any) -> list[tuple[str, str, int]]:
     """Replay changes of ``a.t``; return type, id and commit_ts of each row's message."""
+    clear(STORE)
     assert replay(spark, URI, {"a.t": changes}, schema, **options).finished
     values = [json.loads(message.value or b"{}") for message in messages(STORE)]
     rows = [value for value in values if value["data"]]
