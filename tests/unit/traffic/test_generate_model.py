@@ -173,6 +173,37 @@ def test_times_have_deviations_in_seconds_and_expressions_are_of_the_row() -> No
     assert np.std(stamps) / 1e6 == pytest.approx(86_400, rel=0.05)
 
 
+def test_expressions_have_values_that_the_parent_was_inserted_with() -> None:
+    sql = """
+    create table t.customers (id bigint primary key, rate int, name varchar(40), stage varchar(9) not null);
+    create table t.orders (id bigint primary key, customer bigint, net int not null, vat int, seen varchar(80),
+      foreign key (customer) references customers (id));
+    create table t.lines (id bigint primary key, o bigint not null, tax int, foreign key (o) references orders (id));
+    """
+    columns = {
+        "customers": {"rate": {"range": [1, 9]}, "stage": {"states": {"new": {"old": 1}}}},
+        "orders.net": {"range": [1, 99]},
+        "orders.vat": {"expression": "net * parent.Customers.rate"},
+        "seen": {"expression": "concat(parent.customers.stage, ' parent.customers.name ', parent.customers.name)"},
+        "lines.tax": {"expression": "parent.orders.vat * 2"},  # which is of a parent, too
+    }
+    traffic = generate_arrow(sql, rows=6_000, model={"columns": columns, "load": {"transaction_size": 3}})
+    rows = {name: pa.Table.from_batches(list(batches)).to_pylist() for name, batches in traffic.changes.items()}
+    inserted = {
+        name: {each["after"]["id"]: each["after"] for each in changes if each["op"] == "c"}
+        for name, changes in rows.items()
+    }
+    nobody = {"rate": None, "name": None}
+    assert {each["after"]["stage"] for each in rows["t.customers"] if each["after"]} == {"new", "old"}
+    for row in (each[which] for each in rows["t.orders"] for which in ("before", "after") if each[which]):
+        parent = inserted["t.customers"].get(row["customer"], nobody)
+        assert row["vat"] == (parent["rate"] and row["net"] * parent["rate"])
+        assert row["seen"] == (parent["name"] and f"new parent.customers.name {parent['name']}")
+    for row in (each["after"] for each in rows["t.lines"] if each["after"]):
+        vat = inserted["t.orders"][row["o"]]["vat"]
+        assert row["tax"] == (vat and vat * 2)
+
+
 @pytest.mark.parametrize(
     ("model", "why"),
     [
@@ -197,6 +228,11 @@ def test_times_have_deviations_in_seconds_and_expressions_are_of_the_row() -> No
         ({"columns": {"name": {"distribution": "lognormal", "median": 1, "sigma": 1}}}, "not possible for this type"),
         ({"columns": {"net": {"expression": "nett * 2"}}}, "no column 'nett'.* Did you mean net"),
         ({"columns": {"net": {"expression": "net +"}}}, "expression"),
+        ({"columns": {"net": {"expression": "parent.customer.id"}}}, "0 foreign keys of the table refer to"),
+        ({"columns": {"net": {"expression": "parent.customers.no"}}}, "there is no column 'no' in 'customers'"),
+        ({"columns": {"net": {"expression": "parent.customers"}}}, "parent.customers names no column"),
+        ({"columns": {"parts.v": {"expression": "parent.lines.orders.id"}}}, "not of a parent's parent"),
+        ({"columns": {"name": {"expression": "parent.customers.id"}}}, "'customers' can be parents of each other"),
         ({"columns": {"net": {"expression": "net + 1"}}}, "expression cannot be computed: .* computed from itself"),
         ({"columns": {"orders.id": {"expression": "net"}}}, "in a key, which determines"),
     ],

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -20,9 +20,10 @@ from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import ConfigError, SchemaError, warn_caller
 from ticdc_emit.hints import names
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.defaults import column_names
 from ticdc_emit.schema.model import Column, TableInfo, schema_and_name
 from ticdc_emit.sql.script import refuse_path
-from ticdc_emit.sql.types import INTEGER_TYPES
+from ticdc_emit.sql.types import INTEGER_TYPES, ColumnFlag
 from ticdc_emit.traffic.generate.arrays import (
     Hashes,
     Ints,
@@ -35,7 +36,7 @@ from ticdc_emit.traffic.generate.arrays import (
     units,
     with_nulls,
 )
-from ticdc_emit.traffic.generate.column_options import ColumnOptions, OptionsByColumn, options_by_column
+from ticdc_emit.traffic.generate.column_options import PARENT, ColumnOptions, OptionsByColumn, options_by_column
 from ticdc_emit.traffic.generate.cycle import Clock, Cycle, lay_out
 from ticdc_emit.traffic.generate.ddl import NEVER, AddedColumn, Truncations, one_round, plan_ddl
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
@@ -85,6 +86,17 @@ class _Images:
     added: Sequence[tuple[str, AddedColumn, Mask]]
 
 
+class _ParentColumn(NamedTuple):
+    """A column of the table that foreign key number ``reference`` refers to; ``operand``: as in expressions, where it
+    is NULL without a parent.
+    """
+
+    reference: int
+    table: TableChanges
+    column: str
+    operand: Column
+
+
 class TableChanges:
     """The changes of table ``number`` of the cycle; ``keys``, ``options``: of all tables."""
 
@@ -122,7 +134,9 @@ class TableChanges:
         self._constant_columns = [column for column in columns if column.name in self._own.roles or is_constant(column)]
         self._varying_columns = [column for column in columns if column not in self._constant_columns]
         self._always_changing = always_changing_column(self._varying_columns, own)
-        self._generated = GeneratedColumns(self.info, computed)
+        self._parents = self._parents_in(computed)
+        operands = (each.operand for each in self._parents)
+        self._generated = GeneratedColumns(replace(self.info, columns=(*self.info.columns, *operands)), computed)
         for column in (*self._constant_columns, *self._varying_columns):
             native_type(column)
         self.typed(np.zeros(0, np.int64))  # what cannot be computed is refused now
@@ -137,9 +151,26 @@ class TableChanges:
         columns = (column for column in self.info.row_columns if column.name.lower() == named)
         return next((each for each in columns if each.type in INTEGER_TYPES and each.name in self._own.roles), None)
 
+    def _parents_in(self, expressions: Mapping[str, str]) -> list[_ParentColumn]:
+        """Return the columns of parents that expressions name."""
+        references, parents, found = self._own.table.references, dict[int, TableChanges](), list[_ParentColumn]()
+        for name in sorted({each for text in expressions.values() for each in column_names(text)}):
+            start, table, column = (*name.split("."), "", "")[:3]
+            if start == PARENT and table:
+                number = next(n for n, each in enumerate(references) if each.parent[1].lower() == table)
+                if number not in parents:
+                    at = list(self._keys).index(references[number].parent)
+                    common = self._keys, self._cycle, self._clock, self._seed
+                    parents[number] = TableChanges(at, *common, options=self._options)
+                exact = next(each for each in parents[number].info.row_columns if each.name.lower() == column)
+                operand = replace(exact, name=name, generated=None, flags=exact.flags & ~ColumnFlag.NOT_NULL)
+                found.append(_ParentColumn(number, parents[number], column, operand))
+        return found
+
     def at(self, clock: Clock) -> TableChanges:
         other = copy.copy(self)
         other._clock = clock
+        other._parents = [each._replace(table=each.table.at(clock)) for each in self._parents]
         return other
 
     def typed(self, numbers: Ints, *, physical: bool = False, added: frozenset[str] | None = None) -> pa.RecordBatch:
@@ -315,6 +346,9 @@ class TableChanges:
             )
         for name, options in self._of_states.items():
             values[name.lower()] = self._state_value(self.info.column(name), options, both)
+        for wanted in self._parents:
+            value = wanted.table.inserted(wanted.column, parents[wanted.reference])
+            values[wanted.operand.name] = pa.concat_arrays([value, value])
         self._generated.add(values, 2 * count)
         added: list[tuple[str, AddedColumn, Mask]] = []
         if self.added:
@@ -375,7 +409,7 @@ class TableChanges:
             options = self._options_of(keys, column)
             if options is not None and options.is_unique and isinstance(role, Serial):
                 salt = salt_of(*self._seed_of(keys), column.name)
-                values = identifiers(column, options, encoded, salt, self._births(keys, numbers) // 1000)
+                values = identifiers(column, options, encoded, salt, _micros(self._births(keys, numbers)) // 1000)
                 return with_nulls(values, rows.is_null)
             person = Hashes(hash_numbers(encoded), salt_of(*self._seed_of(keys)))
             values = from_number(column, encoded, role.width, person, is_digit=isinstance(role, Digit))
@@ -387,10 +421,17 @@ class TableChanges:
         return with_nulls(values, rows.is_null)
 
     def _births(self, keys: TableKeys, numbers: Ints) -> Ints:
-        """Return when rows were inserted, in microseconds."""
+        """Return the TSO of the inserts of rows."""
         table = self._cycle.tables[list(self._keys).index(keys.table.name)]
         cycle, slot = np.divmod(numbers, table.slots)
-        return _micros(self._clock.stamp(cycle * self._cycle.size + table.births[slot]))
+        return self._clock.stamp(cycle * self._cycle.size + table.births[slot])
+
+    def inserted(self, column: str, rows: _Rows) -> pa.Array:
+        """Return the values of a column, in lower case, that rows of these numbers are inserted with."""
+        numbers, places = np.unique(rows.numbers, return_inverse=True)
+        born, first = self._births(self._own, numbers), np.zeros_like(numbers)
+        steps = _Steps(numbers, first, first > 0, born, born, born, born, first == 0)
+        return with_nulls(self._images(steps).values[column].take(pa.array(places)), rows.is_null)
 
     def _parent_of(self, reference: int, rows: _Rows, keys: TableKeys | None = None) -> _Rows:
         own = keys or self._own

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import pyarrow as pa
 
@@ -17,8 +17,11 @@ from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import ConfigError, DdlError, importing
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.schema.defaults import column_names
+from ticdc_emit.schema.defaults import stored_text
 from ticdc_emit.schema.model import Column
+from ticdc_emit.sql.nodes.base import Node, every_node, with_children
+from ticdc_emit.sql.nodes.expressions import ColumnName
+from ticdc_emit.sql.script import parse_expression
 from ticdc_emit.sql.types import (
     FLOAT_TYPES,
     INTEGER_TYPES,
@@ -34,6 +37,9 @@ from ticdc_emit.traffic.generate.distributions import PARAMETERS, quantiles
 from ticdc_emit.traffic.generate.model import full_name, is_number
 from ticdc_emit.traffic.generate.states import States
 from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable
+
+PARENT = "parent"
+"""What columns of a parent begin with, in expressions: ``parent.customers.rate``."""
 
 SHARES = 10_000
 """Steps of a share of rows."""
@@ -147,16 +153,17 @@ def options_by_column(
         f"{table.info.full_name}.{each.name}": (table, each) for table in tables for each in table.info.row_columns
     }
     checked: dict[tuple[Name, str], ColumnOptions] = {}
+    by_name = {table.name: table for table in tables}
     for table in tables:
         with refusals.collected():
             if table.listed is not None:
                 name, labels = table.listed
                 values = {"labels": labels[:_MOST_LABELS]}
-                checked[table.name, name] = _Reader(table, table.column(name), values).read()
+                checked[table.name, name] = _Reader(table, table.column(name), values, by_name).read()
     for path, options in _flat(columns, (), known):
         with refusals.collected():
             table, column = known[full_name(path, known, "column")]
-            checked[table.name, column.name] = _Reader(table, column, options).read()
+            checked[table.name, column.name] = _Reader(table, column, options, by_name).read()
     for (of, named), own in checked.items():
         with refusals.collected():
             states = [each.states.names for (owner, _), each in checked.items() if owner == of and each.states]
@@ -197,11 +204,24 @@ def _flat(
         yield from _flat(each, (*path, str(name)), known)
 
 
+def _is_of_parent(column: ColumnName) -> bool:
+    return len(column.parts) > 1 and column.parts[0].lower() == PARENT
+
+
+def _renamed(node: object) -> object:
+    """Return an expression in which a column of a parent has one name: `parent.customers.rate`."""
+    if isinstance(node, ColumnName) and _is_of_parent(node):
+        return ColumnName((".".join(node.parts).lower(),))
+    return with_children(node, _renamed)
+
+
 class _Reader:
     """Reads the options of one column; each method reads one, or raises what :func:`options_by_column` does."""
 
-    def __init__(self, table: SourceTable, column: Column, options: Mapping[str, Any]) -> None:
-        self._table, self._column, self._options = table, column, options
+    def __init__(
+        self, table: SourceTable, column: Column, options: Mapping[str, Any], tables: Mapping[Name, SourceTable]
+    ) -> None:
+        self._table, self._column, self._options, self._tables = table, column, options, tables
 
     def read(self) -> ColumnOptions:
         column, options = self._column, self._options
@@ -300,15 +320,35 @@ class _Reader:
     def _expression(self) -> str:
         given, known = self._options["expression"], [column.name.lower() for column in self._table.info.columns]
         try:
-            named = column_names(given) if isinstance(given, str) else ()
+            node = parse_expression(given) if isinstance(given, str) else ()
         except DdlError as fault:
-            self._refuse("expression", fault.message, "Write SQL over columns of the same row: net * 0.19")
-        for name in named:
-            if name.lower() not in known:
-                self._refuse("expression", f"there is no column {name!r}", f"{did_you_mean(name, known)}Name another")
+            remedy = "Write SQL over columns of the row and of its parent, not of a parent's parent: net * 0.19"
+            self._refuse("expression", fault.message, remedy)
+        named = [each for each in every_node(node) if isinstance(each, ColumnName)]
+        for each in named:
+            if _is_of_parent(each):
+                self._require_parent(each.parts)
+            elif each.name.lower() not in known:
+                self._refuse(
+                    "expression", f"there is no column {each.name!r}", f"{did_you_mean(each.name, known)}Name another"
+                )
         if not named:
             self._refuse("expression", f"{given!r} names no column", "Write SQL over columns of the row: net * 0.19")
-        return str(given)
+        return stored_text(cast("Node", _renamed(node))) if any(map(_is_of_parent, named)) else str(given)
+
+    def _require_parent(self, parts: Sequence[str]) -> None:
+        _, name, *column = parts
+        links = [each for each in self._table.references if each.parent[1].lower() == name.lower()]
+        if len(links) != 1 or not column:
+            reason = f"{len(links)} foreign keys of the table refer to a table {name!r}"
+            reason = reason if column else f"{'.'.join(parts)} names no column"
+            self._refuse("expression", reason, "Write parent, its table and a column: parent.customers.rate")
+        if links[0].closes_loop or links[0].parent == self._table.name:
+            self._refuse("expression", f"rows of {name!r} can be parents of each other", "Name another table")
+        known = [each.name.lower() for each in self._tables[links[0].parent].info.row_columns]
+        if column[0].lower() not in known:
+            hint = did_you_mean(column[0], known)
+            self._refuse("expression", f"there is no column {column[0]!r} in {name!r}", f"{hint}Name another")
 
     def _limits(self) -> tuple[float, float]:
         column = self._column
