@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from lawful_fold import violations
 
@@ -202,6 +203,55 @@ def test_expressions_have_values_that_the_parent_was_inserted_with() -> None:
     for row in (each["after"] for each in rows["t.lines"] if each["after"]):
         vat = inserted["t.orders"][row["o"]]["vat"]
         assert row["tax"] == (vat and vat * 2)
+
+
+OF_FUNCTIONS = """create table t (id bigint primary key, n int not null, name varchar(40), code varchar(60) not null,
+  twice int, at timestamp(3) null, loud varchar(60) as (upper(code)) stored, more int)"""
+
+
+def test_functions_make_values_of_the_other_columns() -> None:
+    def coded(row: dict[str, pa.Array]) -> pa.Array:
+        assert set(row) == {"id", "n", "name"}
+        return pc.binary_join_element_wise(row["name"], row["id"].cast(pa.string()), "-", null_handling="skip")
+
+    columns = {
+        "code": {"values": coded},
+        "twice": {"values": lambda row: row["n"].to_numpy() * 2},
+        "at": {
+            "values": lambda row: pa.chunked_array([pc.multiply(row["id"], 1_000_000).cast(pa.timestamp("us", "UTC"))])
+        },
+        "more": {"expression": "twice + 1"},
+        "n": {"range": [1, 99]},
+    }
+    model = read_model({"columns": columns})
+    (table,) = plan_traffic(OF_FUNCTIONS, Settings(3_000, model=model)).tables
+    changes = table.typed(np.arange(3_000))
+    assert table.typed(np.array([7, 2_999, 8])).equals(changes.take(pa.array([7, 2_999, 8])))
+    for row in (each[which] for each in changes.to_pylist() for which in ("before", "after") if each[which]):
+        assert row["code"] == "-".join(filter(None, [row["name"], str(row["id"])]))
+        assert (row["twice"], row["more"], row["loud"]) == (row["n"] * 2, row["n"] * 2 + 1, row["code"].upper())
+        assert row["at"].timestamp() == row["id"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "why"),
+    [
+        (
+            "n",
+            lambda row: pa.array([1]),
+            r"returned 1 values for 16 rows \[table='test.t', column='n'\].*of any length",
+        ),
+        ("n", lambda row: 1 / 0, "the function of values failed: ZeroDivisionError: division by zero"),
+        ("n", lambda row: ["x"] * len(row["id"]), "it returned 'x': "),
+        ("n", lambda row: pa.nulls(len(row["id"])), "it returned None: NULL in a NOT NULL column"),
+        ("at", lambda row: row["id"], "the function of values failed: "),
+        ("n", "random()", r"'random\(\)' is not a function"),
+        ("id", lambda row: row["n"], "the column is in a key, which determines its values"),
+    ],
+)
+def test_what_a_function_must_not_make_is_refused_before_the_first_row(name: str, values: Any, why: str) -> None:
+    with pytest.raises(TicdcEmitError, match=why):
+        plan_traffic(OF_FUNCTIONS, Settings(100, model=read_model({"columns": {name: {"values": values}}})))
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ from ticdc_emit.traffic.generate.arrays import (
 from ticdc_emit.traffic.generate.column_options import PARENT, ColumnOptions, OptionsByColumn, options_by_column
 from ticdc_emit.traffic.generate.cycle import Clock, Cycle, lay_out
 from ticdc_emit.traffic.generate.ddl import NEVER, AddedColumn, Truncations, one_round, plan_ddl
-from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
+from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns, called
 from ticdc_emit.traffic.generate.identifiers import capacity_of, identifiers
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
 from ticdc_emit.traffic.generate.model import Model, TableOptions
@@ -51,6 +51,7 @@ from ticdc_emit.traffic.generate.values import Versions, always_changing_column,
 from ticdc_emit.tso import LOGICAL_BITS
 
 _MOVES = 1_000_000  # steps of the share of updates that change a key
+_TRIED = 8  # changes, with functions of the user before the first row is asked for
 _BACK = 8
 """How many cycles back, including its own, the rows are that a foreign key can refer to."""
 
@@ -129,7 +130,8 @@ class TableChanges:
         own = {column: each for (table, column), each in self._options.items() if table == self._own.table.name}
         computed = {column: each.expression for column, each in own.items() if each.expression}
         self._of_states = {name: each for name, each in own.items() if each.states or each.entered}
-        computed_names = {*computed, *self._of_states}
+        self._functions = {name: each.function for name, each in own.items() if each.function}
+        computed_names = {name for name, each in own.items() if each.is_computed}
         columns = [each for each in self.info.row_columns if each.generated is None and each.name not in computed_names]
         self._constant_columns = [column for column in columns if column.name in self._own.roles or is_constant(column)]
         self._varying_columns = [column for column in columns if column not in self._constant_columns]
@@ -139,7 +141,7 @@ class TableChanges:
         self._generated = GeneratedColumns(replace(self.info, columns=(*self.info.columns, *operands)), computed)
         for column in (*self._constant_columns, *self._varying_columns):
             native_type(column)
-        self.typed(np.zeros(0, np.int64))  # what cannot be computed is refused now
+        self.typed(np.arange(_TRIED if self._functions else 0))  # what cannot be computed is refused now
 
     @property
     def hashed_by(self) -> Column | None:
@@ -346,6 +348,9 @@ class TableChanges:
             )
         for name, options in self._of_states.items():
             values[name.lower()] = self._state_value(self.info.column(name), options, both)
+        plain = {each.name: values[each.name.lower()] for each in self.info.row_columns if each.name.lower() in values}
+        for name, function in self._functions.items():
+            values[name.lower()] = called(function, self.info, self.info.column(name), plain)
         for wanted in self._parents:
             value = wanted.table.inserted(wanted.column, parents[wanted.reference])
             values[wanted.operand.name] = pa.concat_arrays([value, value])

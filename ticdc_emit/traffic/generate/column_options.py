@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.errors import ConfigError, DdlError, importing
+from ticdc_emit.errors import ConfigError, DdlError, importing, shown
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.defaults import stored_text
 from ticdc_emit.schema.model import Column
@@ -53,6 +53,7 @@ class ColumnOptions:
     ``labels``: canonical texts, ``weights`` one for each. ``nulls``: the share of NULLs, ``None`` for the usual one.
     ``parameters``: of the distribution, in points (:func:`quantiles`). ``expression``: SQL that computes the value.
     ``identifier``: one of :data:`IDENTIFIERS`. ``states``: that rows pass, ``entered``: the state whose time it has.
+    ``function``: makes the value of other columns.
     """
 
     first: int = 0
@@ -67,6 +68,12 @@ class ColumnOptions:
     identifier: str = ""
     states: States | None = None
     entered: str = ""
+    function: Callable[[dict[str, pa.Array]], Any] | None = None
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the values are those of a life, or follow from other columns."""
+        return bool(self.expression or self.states or self.entered or self.function)
 
     @property
     def is_unique(self) -> bool:
@@ -124,7 +131,7 @@ def unit_of(column: Column) -> int:
 
 
 _NUMBERS = tuple(dict.fromkeys(name for names in PARAMETERS.values() for name in names))
-_KINDS = ("range", "labels", "pattern", "faker", "identifier", "states", "entered", "expression")
+_KINDS = ("range", "labels", "pattern", "faker", "identifier", "states", "entered", "expression", "values")
 _OPTIONS = (*_KINDS, "distribution", *_NUMBERS, "weights", "locale", "after", "nulls")
 _BESIDE = {"range": {"distribution", *_NUMBERS}, "labels": {"distribution", "exponent", "mean", "deviation", "weights"}}
 _BESIDE |= {"faker": {"locale"}, "states": {"after"}}
@@ -183,12 +190,9 @@ def _flat(
     options: Mapping[str, Any], path: tuple[str, ...], known: Collection[str]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name, each in options.items():
-        if callable(each):
-            raise ConfigError(
-                f"{name}: a function cannot make values, because the same seed must give the same changes everywhere",
-                remedy="Give range, labels or pattern, or change the rows after they are generated",
-                option="model",
-            )
+        if callable(each) and not (path and name == "values"):
+            message = f"{name}: a function is an option of a column, with the name values"
+            raise ConfigError(message, remedy='Write {"values": function}', option="model")
     inner = {name: each for name, each in options.items() if isinstance(each, Mapping)}
     is_column = "states" in options and any(f".{each}".endswith(f".{'.'.join(path)}") for each in known)
     if path and (len(inner) < len(options) or not options or is_column):
@@ -231,7 +235,7 @@ class _Reader:
         if column.generated is not None:
             self._refuse("columns", "a generated column has computed values", "Remove its options")
         kinds = [name for name in _KINDS if name in options]
-        alone = next((kind for kind in ("states", "entered", "expression") if kind in options), None)
+        alone = next((kind for kind in ("states", "entered", "expression", "values") if kind in options), None)
         if alone is not None and (beside := options.keys() - {alone, *_BESIDE.get(alone, ())}):
             kinds = [alone, min(beside)]
         if len(kinds) > 1:
@@ -256,6 +260,7 @@ class _Reader:
             self._identifier() if "identifier" in options else "",
             self._states() if "states" in options else None,
             self._entered() if "entered" in options else "",
+            self._function() if "values" in options else None,
         )
 
     def _range(self) -> tuple[int, int]:
@@ -335,6 +340,12 @@ class _Reader:
         if not named:
             self._refuse("expression", f"{given!r} names no column", "Write SQL over columns of the row: net * 0.19")
         return stored_text(cast("Node", _renamed(node))) if any(map(_is_of_parent, named)) else str(given)
+
+    def _function(self) -> Callable[[dict[str, pa.Array]], Any]:
+        given = self._options["values"]
+        if not callable(given):
+            self._refuse("values", f"{shown(given)} is not a function", "Give one in Python; in TOML write labels")
+        return cast("Callable[[dict[str, pa.Array]], Any]", given)
 
     def _require_parent(self, parts: Sequence[str]) -> None:
         _, name, *column = parts

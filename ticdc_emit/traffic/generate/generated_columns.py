@@ -1,21 +1,23 @@
-"""Values of stored generated columns and of the model's expressions, from those of other columns; what cannot be
-evaluated exactly is refused.
+"""Values of stored generated columns, and of the model's expressions and functions, from those of other columns; what
+cannot be evaluated exactly is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
 from ticdc_emit.columnar.expressions import ColumnValues
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.defaults import column_names
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.traffic.generate.arrays import native_values
+from ticdc_emit.traffic.generate.arrays import native_type, native_values
 
 _RENDERING = Rendering("UTC")
 _EVALUATION_ERRORS = (DdlError, ValueError, ArithmeticError, TypeError, pa.ArrowException)
@@ -68,3 +70,31 @@ class GeneratedColumns:
                     table=self._info.full_name,
                     column=column.name,
                 ) from None
+
+
+def called(
+    function: Callable[[dict[str, pa.Array]], Any], info: TableInfo, column: Column, rows: Mapping[str, pa.Array]
+) -> pa.Array:
+    """Return the values of a column that the user's function makes of those of other columns. Raises
+    :class:`SchemaError` for a fault in it, and for what the column cannot hold.
+    """
+    count, kind = len(next(iter(rows.values()))), native_type(column)
+    if not count:
+        return pa.array([], kind)
+    try:
+        made = function(dict(rows))
+        made = made.combine_chunks() if isinstance(made, pa.ChunkedArray) else pa.array(made)
+        if len(made) == count:
+            accepted = accept(column, made, _RENDERING)
+            return made if made.type == kind else native_values(column, accepted)
+        why = f"it returned {len(made)} values for {count} rows"
+    except ValueRefused as fault:
+        why = f"it returned {made[fault.index].as_py()!r}: {fault.reason}"
+    except Exception as fault:  # of the user's code
+        why = f"{type(fault).__name__}: {fault}"
+    raise SchemaError(
+        f"the function of values failed: {why}",
+        remedy="Return an Arrow array with a value for each row, of the column's type, from arrays of any length",
+        table=info.full_name,
+        column=column.name,
+    )

@@ -315,7 +315,7 @@ class _Planner:
             remedy = "Give it pattern, faker or identifier alone" if isinstance(role, Serial) else "Remove its options"
             is_fit = role is None
             if isinstance(role, Fixed):
-                is_fit = not (options.nulls or options.expression or options.states or options.entered)
+                is_fit = not (options.nulls or options.is_computed)
                 remedy = "Remove nulls" if options.nulls else remedy
             elif isinstance(role, Serial):
                 is_fit = role.width is None and self._is_unique(column, options)
@@ -328,7 +328,7 @@ class _Planner:
                     column=column.name,
                     option="model",
                 )
-        is_computed = options is not None and bool(options.expression or options.states or options.entered)
+        is_computed = options is not None and options.is_computed
         return role is None and not is_computed and not is_constant(column) and varies(column, options)
 
     def _is_unique(self, column: Column, options: ColumnOptions | None) -> bool:
