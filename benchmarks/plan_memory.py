@@ -23,7 +23,7 @@ from .inputs import sibling_sql
 
 __all__ = ["grown"]
 
-COUNTS = (1, 10, 100, 1_000, 10_000, 100_000)
+COUNTS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 MIB = 2**20
 
 
