@@ -242,14 +242,11 @@ class ExchangePartition(Clause):
 # -- what leaves the schema as it is -----------------------------------------------------------------------------------
 
 
-class NoSchemaChange:
+class NoSchemaChange(Clause):
     @property
     def action(self) -> str:
         """The ActionType of TiDB's job, "" if TiDB runs none."""
         return ""
-
-    def restore(self, style: Style = WIRE) -> str:
-        raise NotImplementedError
 
 
 class MinorForm(NamedTuple):
@@ -335,7 +332,7 @@ class PartitionOptions(NoSchemaChange):
 
 
 @dataclass(frozen=True)
-class IntervalChange(Clause, NoSchemaChange):
+class IntervalChange(NoSchemaChange):
     """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST PARTITION LESS THAN a bound, with its place in the statement."""
 
     form = Form("{words:word} PARTITION LESS THAN ({bound}){no_binlog? NO_WRITE_TO_BINLOG}")

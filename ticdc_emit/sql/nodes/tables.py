@@ -364,9 +364,13 @@ class PartitionKey:
 
 
 @dataclass(frozen=True)
-class Partitioning:
+class Partitioning(Clause):
     """PARTITION BY. ``names``: those of the definitions, or p0 ... for HASH and KEY."""
 
+    form = Form(
+        "PARTITION BY {key}< PARTITIONS {count:number}>< SUBPARTITION BY {sub}>< SUBPARTITIONS {sub_count:number}>"
+        "< ({definitions:nodes})>< UPDATE INDEXES ({update_indexes:updates})>"
+    )
     key: PartitionKey
     definitions: tuple[PartitionDefinition, ...] = ()
     sub: PartitionKey | None = None
@@ -379,22 +383,13 @@ class Partitioning:
             return tuple(definition.name for definition in self.definitions)
         return tuple(f"p{number}" for number in range(self.key.count))
 
-    def restore(self, style: Style = WIRE) -> str:
-        text = style.word("PARTITION BY ") + self.key.restore(style)
-        if self.key.count and not self.definitions:
-            text += style.word(" PARTITIONS ") + str(self.key.count)
-        if self.sub is not None:
-            text += style.word(" SUBPARTITION BY ") + self.sub.restore(style)
-            if self.sub.count:
-                text += style.word(" SUBPARTITIONS ") + str(self.sub.count)
-        if self.definitions:
-            text += f" ({joined(self.definitions, style)})"
-        if self.update_indexes:
-            updates = (
-                f"{quoted(name)} {'GLOBAL' if is_global else 'LOCAL'}" for name, is_global in self.update_indexes
-            )
-            text += f" UPDATE INDEXES ({','.join(updates)})"
-        return text
+    @property
+    def count(self) -> int:
+        return 0 if self.definitions else self.key.count
+
+    @property
+    def sub_count(self) -> int:
+        return self.sub.count if self.sub is not None else 0
 
 
 class OptionRow(NamedTuple):
@@ -543,3 +538,6 @@ PRINTERS["table options"] = lambda options, style: PRINTERS["each"](
     with_ttl_off(options) if style.sent else options, style
 )
 PRINTERS[" pre split"] = _pre_split
+PRINTERS["updates"] = lambda updates, style: ",".join(
+    f"{quoted(name)} {'GLOBAL' if on else 'LOCAL'}" for name, on in updates
+)
