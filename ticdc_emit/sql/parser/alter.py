@@ -17,10 +17,6 @@ _LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 class AlterGrammar(TableGrammar):
     # -- kinds of values in forms ----------------------------------------------------------------------------
 
-    def _ordered_column(self) -> nodes.OrderItem:
-        column = self._column()
-        return nodes.OrderItem(column, self._descending())
-
     def _location_labels(self) -> tuple[str, ...]:
         return self._list(self._string) if self._accept("LOCATION", "LABELS") else ()
 
@@ -40,11 +36,11 @@ class AlterGrammar(TableGrammar):
         **TableGrammar._KINDS,
         "columns": lambda self: self._list(self._column),
         "condition": _condition,
-        "definitions": lambda self: self._list(self._partition_definition),
+        "definitions": TableGrammar._definitions,
         "if exists": lambda self: self._if_exists(),
         " if not exists": lambda self: self._if_not_exists(),
         "labels": _location_labels,
-        "order": lambda self: self._list(self._ordered_column),
+        "order": lambda self: self._list(lambda: nodes.OrderItem(self._column(), self._descending())),
         "partitions": _partition_names,
         "partitions or all": lambda self: () if self._accept("ALL") else self._partition_names(),
         "table": lambda self: self._table_name(),

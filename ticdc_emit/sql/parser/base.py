@@ -73,9 +73,16 @@ class TokenCursor:
     def _at_end(self) -> bool:
         return self._index >= self._last
 
-    def _expect_end(self, what: str = "") -> None:
+    def _whole(self, rule: Callable[[Any], _T] | None, what: str) -> _T:
+        if rule is None:
+            self._fail(f"expected {what}")
+        statement = rule(self)
+        self._expect_end()
+        return statement
+
+    def _expect_end(self, message: str = "not understood") -> None:
         if not self._at_end:
-            self._fail(f"expected {what}" if what else "not understood")
+            self._fail(message)
 
     def _raw(self, token: Token) -> str:
         return self.sql[token.start : token.end]
@@ -274,9 +281,6 @@ class TokenCursor:
 
     def _partition_list(self) -> tuple[str, ...]:
         return self._in_parentheses(lambda: self._names("a partition")) if self._accept("PARTITION") else ()
-
-    def _column_list(self) -> tuple[str, ...]:
-        return self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
 
     def _names(self, what: str) -> tuple[str, ...]:
         return self._list(lambda: self._name(what))

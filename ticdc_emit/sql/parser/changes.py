@@ -6,7 +6,6 @@ A rule also reads what cannot be executed here, so that the refusal can name the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.lexer import literal_columns
@@ -28,12 +27,7 @@ class ChangeParser(QueryGrammar):
     _what, _subject = "statement", "the statement"
 
     def statement(self) -> nodes.ChangeStatement:
-        rule = ChangeParser._query if self._symbol_at("(") else self._rule_of(_RULES)
-        if rule is None:
-            self._fail(f"expected {_FIRST_WORDS}")
-        statement: nodes.ChangeStatement = rule(self)
-        self._expect_end()
-        return statement
+        return self._whole(ChangeParser._query if self._symbol_at("(") else self._rule_of(_RULES), _FIRST_WORDS)
 
     def _options_of(self, word: str) -> tuple[str, ...]:
         options = []
@@ -176,7 +170,7 @@ class ChangeParser(QueryGrammar):
         return nodes.Variable(name, self._expression(), scope)
 
 
-_RULES: Rules[Callable[[ChangeParser], Any]] = rules_by_word(
+_RULES: Rules[Callable[[ChangeParser], nodes.ChangeStatement]] = rules_by_word(
     ("INSERT|REPLACE", ChangeParser._insert),
     ("UPDATE", ChangeParser._update),
     ("DELETE", ChangeParser._delete),

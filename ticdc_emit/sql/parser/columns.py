@@ -292,10 +292,6 @@ class ColumnGrammar(QueryGrammar):
             return ()
         return option[1](self)
 
-    def _not_null(self) -> tuple[nodes.ColumnOption, ...]:
-        self._expect("NULL")
-        return _NOT_NULL
-
     def _primary_key_option(self) -> tuple[nodes.ColumnOption, ...]:
         word = self._accept_any("CLUSTERED", "NONCLUSTERED")
         return (nodes.KeyOption("primary key", word == "CLUSTERED" if word else None, self._global()),)
@@ -523,7 +519,7 @@ _COLUMN_OPTIONS: dict[str, Callable[[ColumnGrammar], _ColumnOptions]] = {
     "DEFAULT": lambda grammar: (grammar._default(),),
     "GENERATED ALWAYS AS": ColumnGrammar._generated_option,
     "KEY": ColumnGrammar._primary_key_option,
-    "NOT": ColumnGrammar._not_null,
+    "NOT NULL": lambda grammar: _NOT_NULL,
     "NULL": lambda grammar: (nodes.ColumnOption("null"),),
     "ON UPDATE": lambda grammar: (grammar._on_update(),),
     "PRIMARY KEY": ColumnGrammar._primary_key_option,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.base import TokenCursor
 
@@ -29,6 +31,11 @@ _TIME_UNITS = frozenset(
 
 
 class ExpressionGrammar(TokenCursor):
+    # the layers above define these
+    _call: Callable[[], nodes.Node | None]
+    _subselect: Callable[[], nodes.Subquery]
+    _try_scalar_subselect: Callable[[], nodes.Subquery | None]
+
     # -- constants ------------------------------------------------------------------------------------------------
 
     def _constant_string(self, value: str) -> nodes.Constant:
@@ -343,17 +350,3 @@ class ExpressionGrammar(TokenCursor):
                 extract = nodes.Call("JSON_EXTRACT", (column, self._constant_string(self._string())))
                 return extract if symbol == "->" else nodes.Call("JSON_UNQUOTE", (extract,))
         return column
-
-    # -- the layers above ------------------------------------------------------------------------------------
-
-    def _call(self) -> nodes.Node | None:
-        raise NotImplementedError
-
-    def _subselect(self) -> nodes.Subquery:
-        raise NotImplementedError
-
-    def _try_subselect(self) -> nodes.Subquery | None:
-        raise NotImplementedError
-
-    def _try_scalar_subselect(self) -> nodes.Subquery | None:
-        raise NotImplementedError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 from ticdc_emit.sql import nodes
@@ -196,11 +197,10 @@ class CallGrammar(ExpressionGrammar):
         operand = self._expression()
         self._expect("AS")
         kind = self._cast_type()
-        if form == "JSON_SUM_CRC32":
-            self._expect("ARRAY")
-            kind = nodes.CastType(kind.word, kind.precision, kind.charset, array=True)
-        elif self._accept("ARRAY"):
-            kind = nodes.CastType(kind.word, kind.precision, kind.charset, array=True)
+        if self._accept("ARRAY"):
+            kind = replace(kind, array=True)
+        elif form == "JSON_SUM_CRC32":
+            self._fail("expected ARRAY")
         self._expect_symbol(")")
         return nodes.Cast(form, operand, kind)
 

@@ -300,14 +300,12 @@ class QueryGrammar(CallGrammar):
             return None
         word = self._expect_any("UPDATE", "SHARE")
         tables = self._list(self._table_name) if self._accept("OF") else ()
-        if self._accept("NOWAIT"):
-            return nodes.Lock(f"FOR {word}", tables, "NOWAIT")
-        if self._accept("SKIP"):
-            self._expect("LOCKED")
-            return nodes.Lock(f"FOR {word}", tables, "SKIP LOCKED")
-        if word == "UPDATE" and self._accept("WAIT"):
-            return nodes.Lock(f"FOR {word}", tables, f"WAIT {self._integer()}")
-        return nodes.Lock(f"FOR {word}", tables)
+        wait = self._accept_any("NOWAIT")
+        if self._accept("SKIP", "LOCKED"):
+            wait = "SKIP LOCKED"
+        elif word == "UPDATE" and self._accept("WAIT"):
+            wait = f"WAIT {self._integer()}"
+        return nodes.Lock(f"FOR {word}", tables, wait)
 
     # -- set operations, WITH, parentheses ------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.alter import AlterGrammar, form_rule
 from ticdc_emit.sql.parser.base import Rules, rules_by_word
+from ticdc_emit.sql.parser.tables import YES_OR_NO
 
 _STATEMENTS = "a DDL statement: CREATE, ALTER, DROP, RENAME, TRUNCATE or USE"
 _CREATED = "TABLE, INDEX, VIEW or DATABASE"
@@ -43,25 +44,16 @@ class Parser(AlterGrammar):
         if self._at_end:
             self._fail("expected an expression")
         node = self._expression()
-        self._expect_end("the end of the expression")
+        self._expect_end("expected the end of the expression")
         return node
 
     def job_statement(self) -> nodes.Statement | nodes.OtherStatement:
         """Consume one whole statement that the catalog can run."""
-        rule = self._rule_of(_JOBS)
-        if rule is None:
-            self._fail(f"expected {_STATEMENTS}")
-        statement: nodes.Statement | nodes.OtherStatement = rule(self)
-        self._expect_end()
-        return statement
+        return self._whole(self._rule_of(_JOBS), _STATEMENTS)
 
     def any_statement(self) -> nodes.Node:
-        rule = Parser._query if self._symbol_at("(") else self._rule_of(_OTHERS)
-        if rule is None:
-            return self.job_statement()
-        statement: nodes.Node = rule(self)
-        self._expect_end()
-        return statement
+        others = Parser._query if self._symbol_at("(") else self._rule_of(_OTHERS)
+        return self._whole(others or self._rule_of(_JOBS), _STATEMENTS)
 
     # -- databases -------------------------------------------------------------------------------------------
 
@@ -89,7 +81,7 @@ class Parser(AlterGrammar):
             return nodes.DatabaseOption("collate", self._collation_name())
         if self._accept("ENCRYPTION"):
             self._equals()
-            return nodes.DatabaseOption("encryption", self._yes_or_no())
+            return nodes.DatabaseOption("encryption", self._text_of(YES_OR_NO, "'Y' or 'N'"))
         if not self._accept("PLACEMENT", "POLICY"):
             self._fail("not a database option")
         return nodes.DatabaseOption("placement_policy", self._policy())
@@ -188,7 +180,7 @@ class Parser(AlterGrammar):
             security = self._expect_any("DEFINER", "INVOKER")
         self._expect("VIEW")
         table = self._table_name()
-        columns = self._column_list()
+        columns = self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
         self._expect("AS")
         if self._at_end:
             self._fail("expected SELECT")
@@ -334,7 +326,7 @@ class Parser(AlterGrammar):
     }
 
 
-_JOBS: Rules[Callable[[Parser], Any]] = rules_by_word(
+_JOBS: Rules[Callable[[Parser], nodes.Statement | nodes.OtherStatement]] = rules_by_word(
     ("CREATE|ALTER|DROP PLACEMENT", Parser._placement_policy),
     ("CREATE|ALTER|DROP RESOURCE", Parser._resource_group),
     ("CREATE|ALTER SEQUENCE", Parser._sequence),
@@ -360,7 +352,7 @@ _JOBS: Rules[Callable[[Parser], Any]] = rules_by_word(
     form_rule(nodes.RepairTable),
 )
 """Statements that the catalog runs, by their first words."""
-_OTHERS: Rules[Callable[[Parser], Any]] = rules_by_word(
+_OTHERS: Rules[Callable[[Parser], nodes.Node]] = rules_by_word(
     ("SELECT|WITH|TABLE|VALUES", Parser._query),
     form_rule(nodes.Analyze),
     form_rule(nodes.OptimizeTables),

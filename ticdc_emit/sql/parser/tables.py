@@ -24,6 +24,7 @@ _ROW_FORMATS = (
     "TOKUDB_UNCOMPRESSED",
 )
 _DURATION = re.compile(r"(?:\d+(?:\.\d*)?(?:d|h|m))+", re.ASCII)
+_ON_OR_OFF, YES_OR_NO = re.compile("(?i:on|off)", re.ASCII), re.compile("[YyNn]")
 _VALUES = {"range": "LESS THAN", "list": "IN"}
 
 
@@ -110,23 +111,11 @@ class TableGrammar(ColumnGrammar):
             self._fail("expected 0, 1 or DEFAULT", self._prev)
         return number
 
-    def _duration(self) -> str:
+    def _text_of(self, pattern: re.Pattern[str], what: str) -> str:
         text = self._string()
-        if not _DURATION.fullmatch(text):
-            self._fail("expected a duration such as '1h'", self._prev)
+        if not pattern.fullmatch(text):
+            self._fail(f"expected {what}", self._prev)
         return text
-
-    def _yes_or_no(self) -> str:
-        value = self._string()
-        if value not in ("Y", "y", "N", "n"):
-            self._fail("expected 'Y' or 'N'", self._prev)
-        return value
-
-    def _on_or_off(self) -> str:
-        value = self._string().upper()
-        if value not in ("ON", "OFF"):
-            self._fail("expected 'ON' or 'OFF'", self._prev)
-        return value
 
     def _rate(self) -> str:
         number = self._number()
@@ -135,10 +124,10 @@ class TableGrammar(ColumnGrammar):
         return number.restore()
 
     _OPTION_VALUES: ClassVar[dict[str, Callable[[TableGrammar], str | int | None]]] = {
-        "'ON' or 'OFF'": _on_or_off,
-        "'Y' or 'N'": _yes_or_no,
+        "'ON' or 'OFF'": lambda self: self._text_of(_ON_OR_OFF, "'ON' or 'OFF'").upper(),
+        "'Y' or 'N'": lambda self: self._text_of(YES_OR_NO, "'Y' or 'N'"),
         "0, 1 or DEFAULT": _bit_or_default,
-        "duration": _duration,
+        "duration": lambda self: self._text_of(_DURATION, "a duration such as '1h'"),
         "engine or NULL": lambda self: None if self._accept("NULL") else self._name_or_string("an engine"),
         "name or string": lambda self: self._name_or_string("a name or string"),
         "number": lambda self: self._integer(),
@@ -172,7 +161,7 @@ class TableGrammar(ColumnGrammar):
             sub = self._sub_partition_key()
             if self._accept("SUBPARTITIONS"):
                 sub = replace(sub, count=self._partition_count())
-        definitions = self._partition_definitions() if self._symbol_at("(") else ()
+        definitions = self._in_parentheses(self._definitions) if self._symbol_at("(") else ()
         updates: tuple[tuple[str, bool], ...] = ()
         if self._accept("UPDATE", "INDEXES"):
             updates = self._in_parentheses(lambda: self._list(self._update_index))
@@ -224,8 +213,8 @@ class TableGrammar(ColumnGrammar):
 
     # -- definitions -----------------------------------------------------------------------------------------
 
-    def _partition_definitions(self) -> tuple[nodes.PartitionDefinition, ...]:
-        return self._in_parentheses(lambda: self._list(self._partition_definition))
+    def _definitions(self) -> tuple[nodes.PartitionDefinition, ...]:
+        return self._list(self._partition_definition)
 
     def _partition_definition(self) -> nodes.PartitionDefinition:
         self._expect("PARTITION")
