@@ -154,23 +154,18 @@ class _DeltaTable:
             return delta_log.location(self.spark, self._target)
 
     @cached_property
-    def _commits(self) -> list[tuple[int, int]]:
-        """(version, microseconds) in order."""
+    def versions(self) -> list[TableVersion]:
         with versions_refused(self.name):
             history = self.spark.sql(f"DESCRIBE HISTORY {self._target}")
             rows = history.select("version", F.unix_micros("timestamp").alias("at")).collect()
-        return sorted((row["version"], row["at"]) for row in rows)
-
-    @cached_property
-    def versions(self) -> list[TableVersion]:
-        first = self._commits[0][0]
-        with versions_refused(self.name):
+            every = sorted((row["version"], row["at"]) for row in rows)
+            first = every[0][0]
             schemas = delta_log.committed_schemas(self.spark, self._folder)
             checkpoints = delta_log.checkpointed_schemas(self.spark, self._folder) if first > 0 else {}
         if first > 0:  # a version needs a checkpoint, or all commits before it
             first = max(first, min(checkpoints, default=0))
             schemas = checkpoints | schemas
-        commits = [(version, at) for version, at in self._commits if version >= first]
+        commits = [(version, at) for version, at in every if version >= first]
         ids = [version for version, _ in commits]
         since = sorted(schemas)
         current = [max((each for each in since if each <= version), default=None) for version in ids]
@@ -239,11 +234,11 @@ class _IcebergTable:
         of_schema: dict[int, list[TableColumn]] = {}
         for each, schema in zip(self._snapshots, ids, strict=True):
             if schema not in of_schema:
-                of_schema[schema] = self._columns(schema, self._frame(each["snapshot-id"]).schema)
+                of_schema[schema] = self._columns(schema, self.rows(each["snapshot-id"]).schema)
         stamps = [tso_from_micros(each["timestamp-ms"] * 1000) for each in self._snapshots]
         versions: list[int | None] = [each["snapshot-id"] for each in self._snapshots]
         if not ids or ids[-1] != last:
-            of_schema[last] = self._columns(last, self._frame(None).schema)
+            of_schema[last] = self._columns(last, self.rows(None).schema)
             ids.append(last)
             stamps.append(tso_from_micros(self._metadata["last-updated-ms"] * 1000))
             versions.append(None)
@@ -254,15 +249,12 @@ class _IcebergTable:
         fields = next(each["fields"] for each in self._metadata["schemas"] if each["schema-id"] == schema)
         return [TableColumn(str(one["id"]), field) for one, field in zip(fields, kind.fields, strict=True)]
 
-    def _frame(self, snapshot: int | None) -> DataFrame:
+    def rows(self, version: int | None) -> DataFrame:
         reader = self.spark.read.format("iceberg")
         with versions_refused(self.name):
-            frame = (reader if snapshot is None else reader.option("versionAsOf", snapshot)).load(self.name)
+            frame = (reader if version is None else reader.option("versionAsOf", version)).load(self.name)
             frame.schema  # noqa: B018 - Spark Connect looks at a source no earlier
         return frame
-
-    def rows(self, version: int) -> DataFrame:
-        return self._frame(version)
 
     def before(self, version: int) -> int | None:
         parents = {each["snapshot-id"]: each.get("parent-snapshot-id") for each in self._snapshots}
