@@ -254,7 +254,7 @@ def _draw_protocol_options(
     if spec.encodings and "encoding-format" not in options.uri:
         options.uri["encoding-format"] = draw(st.sampled_from(spec.encodings))
     if spec.bootstraps:
-        _draw_flag(draw, options.sink, "send-all-bootstrap-at-start")
+        options.sink["send-all-bootstrap-at-start"] = draw(st.booleans())
         options.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
         options.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
         options.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
@@ -264,16 +264,11 @@ def _draw_protocol_options(
     if spec.packs_rows and (rows := draw(st.sampled_from(_ROWS_PER_MESSAGE))) is not None:
         options.uri["max-batch-size"] = rows
     if spec.handle_key_deletes and "force-replicate" not in options.top and _HANDLE_KEY_DELETES not in unknown:
-        _draw_flag(draw, options.sink, _HANDLE_KEY_DELETES)
+        options.sink[_HANDLE_KEY_DELETES] = draw(st.booleans())
     lossless = options.uri.items() >= set(spec.lossless)
     has_checksums = spec.row_checksums and (not spec.extension or "enable-tidb-extension" in options.uri)
     if has_checksums and lossless and draw(st.booleans()):
         options.top["integrity"] = {"integrity-check-level": "correctness"}
-
-
-def _draw_flag(draw: st.DrawFn, options: dict[str, Any], name: str) -> None:
-    if draw(st.booleans()):
-        options[name] = True
 
 
 _DISPATCHERS = ("default", "index-value", "table", "ts")
