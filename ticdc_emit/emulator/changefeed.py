@@ -146,8 +146,7 @@ class EmulatedChangefeed:
         self.state, self.error = "normal", None
 
     def rows_in(self, messages: Iterable[Message]) -> int:
-        if self.config is None:
-            return 0
+        assert self.config is not None  # as there are messages
         count, reader = 0, reader_for(self.config, schemas={})
         for key, value in (part for each in messages for part in reader.parts(each.key, each.value)):
             try:

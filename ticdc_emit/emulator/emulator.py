@@ -518,12 +518,9 @@ class Emulator(Running):
         with self.exclusive(name):
             feed = self.changefeed(changefeed)
             call = _Call(feed)
-            if feed.sink is None:
-                yield call
-                return
-            before = Counter(feed.sink.sent())
+            before = Counter({} if feed.sink is None else feed.sink.sent())
             yield call
-            if not call.partitions:
+            if feed.sink is not None and not call.partitions:
                 call.partitions = _partitions(feed.sink, Counter(feed.sink.sent()) - before, feed)
 
     def _send_new(self, until: int, *, watermark: bool = True) -> None:
