@@ -183,6 +183,9 @@ def of_tables(tables: dict[str, Measured], model: Model) -> Iterator[Line]:
             yield Line(f"{name} weight", part, len(table.op) / changes, part * error)
         if "children" in own:
             yield of_children(table, tables[own["children"]["of"]], own["children"])
+        if "together" in own:
+            born, parents = (each.commit[each.op == "c"] for each in (tables[own["together"]], table))
+            yield Line(f"{own['together']} inserted together with {name}", 1, np.isin(born, parents).mean(), 0)
         if own and name not in walking and not table.is_truncated:
             updates = own.get("updates", 3)
             yield Line(f"{name} updates", updates, op["u"] / op["c"], error * max(updates, 1))
@@ -204,6 +207,12 @@ def of_trouble(name: str, tables: dict[str, Measured], plan: TrafficPlan) -> Ite
     if asked := trouble.get("truncates"):
         found = sum("TRUNCATE" in each for each in statements) / len(statements)
         yield Line("truncates", asked, found, 1 / len(statements))
+    for table in tables.values() if "extremes" in trouble else ():
+        for column in table.info.row_columns:
+            if column.type in FLOAT_TYPES and column.name not in model["columns"].get(table.info.name, {}):
+                ends = pc.greater(pc.abs(table.inserted[column.name]), 1e30)
+                where = f"{table.info.name}.{column.name} at an end"
+                yield share(where, trouble["extremes"], pc.mean(ends).as_py(), len(table.inserted))
     for table in tables.values() if "key_updates" in trouble else ():
         if table.own.moves:
             key, is_update = table.info.whole_handle_key[0].name, pa.array(table.op == "u")

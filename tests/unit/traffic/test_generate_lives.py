@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -56,7 +57,7 @@ MODEL: dict[str, Any] = {
         },
     },
     "load": {"ddl_rate": 5, "transaction_size": 3},
-    "trouble": {"key_updates": 0.05, "truncates": 0.3, "shared_commits": 0.4},
+    "trouble": {"key_updates": 0.05, "truncates": 0.3, "shared_commits": 0.4, "extremes": 0.02},
 }
 
 
@@ -85,6 +86,30 @@ def test_a_consumer_has_the_tables_that_the_model_leaves(protocol: str) -> None:
     for table in plan.tables:
         left = table.final(np.arange(plan.cycle.count(table.number, rows)), rows, len(plan.ddl))
         assert left.num_rows == len(history.tables()[table.info.schema, table.info.name])
+
+
+def test_a_share_of_rows_is_at_the_ends_of_types_where_nothing_else_rules() -> None:
+    sql = """create table s.wide (id bigint primary key, u int unsigned not null, d decimal(6,2) not null,
+      f double not null, day date not null, t time(3) not null, c varchar(9) not null, b binary(2) not null,
+      k double not null check (k > -1), own varchar(9) not null, n int, g int as (n % 2) stored)"""
+    model = {"columns": {"own": {"labels": ["x"]}}, "trouble": {"extremes": 0.05}}
+    rows = [each["after"] for each in changes_of(planned(20_000, model, sql=sql), "wide") if each["after"]]
+    greatest = float(np.finfo(np.float64).max)
+    ends: dict[str, set[Any]] = {
+        "d": {Decimal("-9999.99"), Decimal("9999.99")},
+        "f": {-greatest, greatest},
+        "day": {dt.date(1000, 1, 1), dt.date(9999, 12, 31)},
+        "c": {"", "z" * 9},
+        "b": {b"\0\0", b"\xff\xff"},
+    }
+    extreme = [row for row in rows if row["f"] in ends["f"]]
+    numbers = [{row["id"] for row in some} for some in (extreme, rows)]
+    assert len(numbers[0]) / len(numbers[1]) == pytest.approx(0.05, abs=0.012)
+    assert {name: {row[name] for row in extreme} for name in ends} == ends
+    assert {row["u"] for row in extreme} == {0, 2**32 - 1}
+    assert {row["t"] for row in extreme} == {"-838:59:59.000", "838:59:59.000"}
+    assert all(abs(row["k"]) < 1e30 and row["own"] == "x" for row in rows)
+    assert not any(row[name] in ends[name] for row in rows if row["f"] not in ends["f"] for name in ("d", "day", "c"))
 
 
 def changes_of(plan: TrafficPlan, name: str) -> list[dict[str, Any]]:

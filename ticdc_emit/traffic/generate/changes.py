@@ -45,12 +45,19 @@ from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, 
 from ticdc_emit.traffic.generate.model import Model, TableOptions
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.states import Walks
-from ticdc_emit.traffic.generate.tables import Name, Refusals, source_tables
+from ticdc_emit.traffic.generate.tables import Name, Refusals, checked_columns, source_tables
 from ticdc_emit.traffic.generate.texts import capacity, from_number
-from ticdc_emit.traffic.generate.values import Versions, always_changing_column, is_constant, native_labels, realistic
+from ticdc_emit.traffic.generate.values import (
+    Versions,
+    always_changing_column,
+    ends,
+    is_constant,
+    native_labels,
+    realistic,
+)
 from ticdc_emit.tso import LOGICAL_BITS
 
-_MOVES = 1_000_000  # steps of the share of updates that change a key
+_MOVES = 1_000_000  # steps of the shares of updates that change a key, and of rows at the ends of types
 _TRIED = 8  # changes, with functions of the user before the first row is asked for
 _BACK = 8
 """How many cycles back, including its own, the rows are that a foreign key can refer to."""
@@ -114,6 +121,7 @@ class TableChanges:
         key_updates: float = 0.0,
         truncations: Truncations = NEVER,
         truncated: int | None = None,
+        extremes: float = 0.0,
     ) -> None:
         self.number = number
         self._own = list(keys.values())[number]
@@ -136,11 +144,13 @@ class TableChanges:
         self._constant_columns = [column for column in columns if column.name in self._own.roles or is_constant(column)]
         self._varying_columns = [column for column in columns if column not in self._constant_columns]
         self._always_changing = always_changing_column(self._varying_columns, own)
+        self._extremes = extremes
         self._parents = self._parents_in(computed)
         operands = (each.operand for each in self._parents)
         self._generated = GeneratedColumns(replace(self.info, columns=(*self.info.columns, *operands)), computed)
         for column in (*self._constant_columns, *self._varying_columns):
             native_type(column)
+        self._ends = self._columns_with_ends(own) if extremes else {}
         self.typed(np.arange(_TRIED if self._functions else 0))  # what cannot be computed is refused now
 
     @property
@@ -163,7 +173,7 @@ class TableChanges:
                 if number not in parents:
                     at = list(self._keys).index(references[number].parent)
                     common = self._keys, self._cycle, self._clock, self._seed
-                    parents[number] = TableChanges(at, *common, options=self._options)
+                    parents[number] = TableChanges(at, *common, options=self._options, extremes=self._extremes)
                 exact = next(each for each in parents[number].info.row_columns if each.name.lower() == column)
                 operand = replace(exact, name=name, generated=None, flags=exact.flags & ~ColumnFlag.NOT_NULL)
                 found.append(_ParentColumn(number, parents[number], column, operand))
@@ -346,6 +356,8 @@ class TableChanges:
                 is_operand=column.name.lower() in self._generated.operands,
                 options=self._options_of(self._own, column),
             )
+        if self._ends:
+            self._put_ends(values, both)
         for name, options in self._of_states.items():
             values[name.lower()] = self._state_value(self.info.column(name), options, both)
         plain = {each.name: values[each.name.lower()] for each in self.info.row_columns if each.name.lower() in values}
@@ -364,6 +376,27 @@ class TableChanges:
                 values[_added_key(each)] = _or_default(each, made, is_newer)
                 added += [(name, each, np.tile(each.named(name, now), 2)) for name in each.names]
         return _Images(values, added)
+
+    def _columns_with_ends(self, options: Mapping[str, ColumnOptions]) -> dict[str, pa.Array]:
+        """Return the ends of types, by column in lower case, of those that nothing else determines."""
+        known, columns = self._own.table.checked | self._generated.operands, dict[str, pa.Array]()
+        for each in (*self._constant_columns, *self._varying_columns):
+            own, name = options.get(each.name), each.name.lower()
+            is_free = each.name not in self._own.roles and name not in known and not (own and own.has_values)
+            if is_free and len(found := ends(each)):
+                columns[name] = found
+        return columns
+
+    def _put_ends(self, values: dict[str, pa.Array], at: Versions) -> None:
+        """Let a share of the rows have one of the ends in each of these columns, in turn where an update must show."""
+        salt = salt_of(*self._seed_of(self._own), "extremes")
+        is_extreme = units(Hashes(at.hash, salt)(0), _MOVES) < round(self._extremes * _MOVES)
+        if is_extreme.any():
+            for name, found in self._ends.items():
+                which = units(Hashes(at.hash, salt_of(salt, name))(0), 2)
+                if self._always_changing is not None and name == self._always_changing.name.lower():
+                    which ^= at.step & 1
+                values[name] = pc.if_else(pa.array(is_extreme), found.take(pa.array(which)), values[name])
 
     def _moves(self, column: Column) -> bool:
         return self._key_updates > 0 and isinstance(self._own.roles.get(column.name), Serial)
@@ -558,6 +591,10 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
     refusals, model = Refusals(), settings.model
     options, keys = _planned_keys(catalog, settings.tables, model, refusals)
+    if model.trouble.extremes:
+        checked = checked_columns(schema)
+        for name, each in keys.items():
+            keys[name] = replace(each, table=replace(each.table, checked=checked.get(name[1].lower(), frozenset())))
     if not (keys or refusals):
         raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
     tables, trouble, rate = [each.table for each in keys.values()], model.trouble, settings.changes_per_second
@@ -580,6 +617,7 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
             key_updates=trouble.key_updates,
             truncations=truncations,
             truncated=truncated.index(name) if truncations.every and name in truncated else None,
+            extremes=trouble.extremes,
         )
         for number, name in enumerate(keys)
     )

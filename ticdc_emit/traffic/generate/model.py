@@ -75,7 +75,8 @@ class Load:
 @dataclass(frozen=True)
 class Trouble:
     """Shares: of messages that come again, of changes that later ones of other tables overtake, of transactions that
-    have the commit_ts of another one, of updates that change a key, and of schema changes that truncate a table.
+    have the commit_ts of another one, of updates that change a key, of schema changes that truncate a table, and of
+    rows at the ends of their types.
     """
 
     redelivery: float = _number(0.0, 0, 1)
@@ -83,6 +84,7 @@ class Trouble:
     shared_commits: float = _number(0.0, 0, 1)
     key_updates: float = _number(0.0, 0, 1)
     truncates: float = _number(0.0, 0, 0.5)
+    extremes: float = _number(0.0, 0, 0.1)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,14 @@ from operator import attrgetter
 
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.defaults import named_columns
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.store import ForeignKey, TableState
-from ticdc_emit.sql.nodes.base import Node
+from ticdc_emit.sql.nodes.base import Node, every_node
 from ticdc_emit.sql.nodes.expressions import ColumnName, Constant, Default, TemporalLiteral, Unary
+from ticdc_emit.sql.nodes.statements import AlterTable, CreateTable
+from ticdc_emit.sql.nodes.tables import CheckOption, Constraint
+from ticdc_emit.sql.script import parse_ddl, schema_statements
 
 Name = tuple[str, str]
 """Schema and table."""
@@ -61,12 +65,15 @@ class UniqueKey:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """``depth``: the number of foreign keys on the way from the table to one without any."""
+    """``depth``: the number of foreign keys on the way from the table to one without any. ``checked``: columns that
+    CHECK constraints name, in lower case, if they were asked for.
+    """
 
     state: TableState
     references: tuple[Reference, ...] = ()
     unique_keys: tuple[UniqueKey, ...] = ()
     depth: int = 0
+    checked: frozenset[str] = frozenset()
 
     @property
     def info(self) -> TableInfo:
@@ -109,6 +116,19 @@ def _literal(node: Node) -> str | None:
     if not isinstance(node, Constant) or isinstance(node.value, bytes):
         return None
     return str(node.value or "")
+
+
+def checked_columns(schema: str) -> dict[str, frozenset[str]]:
+    """Return the columns that CHECK constraints of SQL text name, by table; a catalog has no constraints, as TiDB."""
+    checked: dict[str, frozenset[str]] = {}
+    for each in schema_statements(schema):
+        statement = parse_ddl(each.text) if "check" in each.text.lower() else None
+        if isinstance(statement, CreateTable | AlterTable):
+            constraints = (node for node in every_node(statement) if isinstance(node, CheckOption | Constraint))
+            found = (named_columns(node) for node in constraints if node.kind == "check")
+            name = statement.table.name.lower()
+            checked[name] = checked.get(name, frozenset()) | {column.lower() for names in found for column in names}
+    return checked
 
 
 def source_tables(catalog: Catalog, wanted: set[Name] | None, refusals: Refusals) -> list[SourceTable]:

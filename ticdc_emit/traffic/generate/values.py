@@ -27,6 +27,7 @@ from ticdc_emit.sql.types import (
     STRING_TYPES,
     ColumnFlag,
     MySQLType,
+    integer_range,
 )
 from ticdc_emit.traffic.generate.arrays import (
     Bits,
@@ -142,6 +143,44 @@ def _nulls(share: float, bits: Hashes, at: Versions, salt: int) -> Mask | None:
     is_turn = bits.parity == units(Hashes(at.hash, salt)(98), 2)
     doubled: Mask = is_turn & (drawn < round(min(2 * share, 1.0) * SHARES))
     return doubled
+
+
+_LONGEST = 65_535  # characters of a text, that of TEXT
+_ENDS: Mapping[MySQLType, tuple[int, int]] = {  # days or microseconds since 1970
+    MySQLType.YEAR: (1901, 2155),
+    MySQLType.DATE: (-354_285, 2_932_896),
+    MySQLType.DATETIME: (-354_285 * _DAY, 2_932_897 * _DAY - 1),
+    MySQLType.TIMESTAMP: (_SECOND, (1 << 31) * _SECOND - 1),
+}
+
+
+def ends(column: Column) -> pa.Array:
+    """Return the least and the greatest value of a column's type: of texts the empty one and the longest, up to 65,535
+    characters; nothing for types without order.
+    """
+    kind, native = column.type, native_type(column)
+    low, high = _ENDS.get(kind, (0, (1 << min(max(column.flen, 1), 63)) - 1))
+    if kind in MOMENT_TYPES:
+        return moment(column, np.array([low, high]))
+    if kind in INTEGER_TYPES:
+        low, high = integer_range(kind, unsigned=column.unsigned)
+    if kind in _ENDS or kind in INTEGER_TYPES or kind is MySQLType.BIT:
+        numbers = np.array([low, min(high, (1 << 63) - 1)])  # what Spark writes as a long
+        return _date(numbers) if kind is MySQLType.DATE else pa.array(numbers.astype(native.to_pandas_dtype()))
+    if kind in STRING_TYPES:
+        longest = min(column.length, _LONGEST)
+        least = bytes(longest) if column.is_binary and kind is MySQLType.STRING else b""
+        return pa.array([least, b"\xff" * longest]) if column.is_binary else pa.array(["", "z" * longest])
+    digits_after, most = column.fraction_digits, "838:59:59"
+    if kind in FLOAT_TYPES and column.decimal < 0:
+        most = repr(float(np.finfo(native.to_pandas_dtype()).max))
+    elif kind in FLOAT_TYPES or kind is MySQLType.NEWDECIMAL:
+        most = "9" * (column.flen - digits_after) or "0"
+    elif kind is not MySQLType.DURATION:
+        return pa.array([], native)
+    if digits_after:
+        most += "." + ("0" if kind is MySQLType.DURATION else "9") * digits_after
+    return native_labels(column, ("0" if column.unsigned else f"-{most}", most))
 
 
 def varies(column: Column, options: ColumnOptions | None = None) -> bool:
