@@ -53,17 +53,17 @@ def bars(title: str, values: Mapping[str, float], form: str, ours: set[str], mar
 
 def growth(title: str, points: list[dict[str, float]], lines: Mapping[str, str]) -> str:
     """Return lines over the number of tables, both axes logarithmic: a decade has the same length everywhere."""
-    low, high, decade, bottom = -3, 3, 36, 256
+    low, high, decade, bottom = -3, 4, 31, 256
     parts = [f'<text x="16" y="22">{title}</text>', f'<path class="axis" fill="none" d="M90 40V{bottom}H580"/>']
     for power in range(low, high + 1):
         text = f"{10.0**power:,g} MiB"
         parts.append(f'<text class="small" x="16" y="{bottom - (power - low) * decade + 4}">{text}</text>')
     for each in points:
-        x = 90 + 96 * log10(each["tables"])
+        x = 90 + 80 * log10(each["tables"])
         place = f'class="small" text-anchor="middle" x="{x:.0f}" y="{bottom + 18}"'
         parts.append(f"<text {place}>{each['tables']:,}</text>")
     for key, name in lines.items():
-        at = [(90 + 96 * log10(p["tables"]), bottom - (log10(p[key]) - low) * decade) for p in points if p[key] > 0]
+        at = [(90 + 80 * log10(p["tables"]), bottom - (log10(p[key]) - low) * decade) for p in points if p[key] > 0]
         parts += [
             f'<polyline class="made" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in at)}"/>',
             f'<text class="small" x="{at[-1][0] + 8:.0f}" y="{at[-1][1] + 4:.0f}">{name}</text>',
