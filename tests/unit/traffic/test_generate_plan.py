@@ -165,6 +165,8 @@ def test_schema_changes_stand_between_two_changes(rate: float, ddl_rate: float) 
     assert all((stamp - first) % tick == tick // 2 for stamp in stamps)
     assert all(abs(place - (number + 1) * rate / ddl_rate) <= 1 for number, place in enumerate(places))
     assert all(place < 19_999 for place in places)
+    before = plan.clock.schema_changes_before(np.array([first, first + 19_998 * tick]))
+    assert before.tolist() == [0, sum(place < 19_998 for place in places)]
 
 
 @pytest.mark.parametrize(

@@ -378,7 +378,8 @@ class Clock:
 
     def schema_changes_before(self, stamps: Ints) -> Ints:
         """Return the numbers of schema changes before changes that commit at ``stamps``."""
-        return ((self._newest(stamps) << _GAP_BITS) - 1) // self.gap
+        passed: Ints = np.maximum((self._newest(stamps) << _GAP_BITS) - 1, 0)
+        return passed // self.gap
 
     @property
     def _all(self) -> tuple[_Stretch, ...]:
