@@ -77,7 +77,7 @@ class Measured:
 
     def __init__(self, plan: TrafficPlan, table: TableChanges) -> None:
         data = pa.Table.from_batches(list(ArrowChanges(plan, table)))
-        self.info, self.own, self.is_truncated = table.info, table._own, table._truncated is not None
+        self.info, self.own, self.is_emptied = table.info, table._own, table._emptied is not None
         self.slots, self.cycle = plan.cycle.tables[table.number].slots, plan.cycle.size / 1000
         self.op, self.commit = data["op"].to_numpy(), data["commit_ts"].to_numpy()
         self.starts = data["start_ts"].to_numpy() if "start_ts" in data.column_names else self.commit
@@ -170,7 +170,7 @@ def of_children(table: Measured, parent: Measured, children: Model) -> Line:
 
 
 def of_tables(tables: dict[str, Measured], model: Model) -> Iterator[Line]:
-    """Compare weights, children, and rates of operations. What rows with states and truncated ones do is not asked."""
+    """Compare weights, children, and rates of operations. What rows with states and emptied tables do is not asked."""
     asked = {name: model["tables"].get("*", {}) | model["tables"].get(name, {}) for name in tables}
     weights = {name: own["weight"] for name, own in asked.items() if "weight" in own}
     changes = sum(len(tables[name].op) for name in weights)
@@ -186,7 +186,7 @@ def of_tables(tables: dict[str, Measured], model: Model) -> Iterator[Line]:
         if "together" in own:
             born, parents = (each.commit[each.op == "c"] for each in (tables[own["together"]], table))
             yield Line(f"{own['together']} inserted together with {name}", 1, np.isin(born, parents).mean(), 0)
-        if own and name not in walking and not table.is_truncated:
+        if own and name not in walking and not table.is_emptied:
             updates = own.get("updates", 3)
             yield Line(f"{name} updates", updates, op["u"] / op["c"], error * max(updates, 1))
             if "children" not in own:
@@ -198,16 +198,17 @@ def of_trouble(name: str, tables: dict[str, Measured], plan: TrafficPlan) -> Ite
     load, trouble, statements = model["load"], model.get("trouble", {}), [query for _, query in plan.ddl]
     both = np.concatenate([np.stack([each.commit, each.starts]) for each in tables.values()], axis=1)
     _, sizes = np.unique(np.unique(both, axis=1)[0], return_counts=True)
-    if not any("together" in own for own in model["tables"].values()):  # which counts as one change
+    if not any("together" in own for own in model["tables"].values()) and "multi_row" not in trouble:  # one change each
         asked = load["transaction_size"]
-        yield Line("transaction size, or slightly fewer", asked, rows / sizes.sum(), 0.06 * asked)
+        yield Line("transaction size, or slightly fewer", asked, rows / sizes.sum(), 0.08 * asked)
     if asked := trouble.get("shared_commits"):
         yield Line("shared commits", asked, sizes[sizes > 1].sum() / sizes.sum(), 0.1 * asked)
     if asked := load.get("ddl_rate"):
-        yield Line("DDL each second", asked, len(statements) / rows * 1000, 1001 / rows)
-    if asked := trouble.get("truncates"):
-        found = sum("TRUNCATE" in each for each in statements) / len(statements)
-        yield Line("truncates", asked, found, 1 / len(statements))
+        yield Line("DDL each second", asked, len(plan.schema_changes) / rows * 1000, 1001 / rows)
+    for option, word in (("truncates", "TRUNCATE"), ("drops", "DROP TABLE")):
+        if asked := trouble.get(option):
+            found = sum(word in each for each in statements) / len(plan.schema_changes)
+            yield Line(option, asked, found, 1 / len(plan.schema_changes))
     for table in tables.values() if "extremes" in trouble else ():
         for column in table.info.row_columns:
             if column.type in FLOAT_TYPES and column.name not in model["columns"].get(table.info.name, {}):
@@ -219,6 +220,8 @@ def of_trouble(name: str, tables: dict[str, Measured], plan: TrafficPlan) -> Ite
             key, is_update = table.info.whole_handle_key[0].name, pa.array(table.op == "u")
             moved = pc.not_equal(*(each[key].filter(is_update) for each in (table.before, table.rows)))
             yield share(f"{table.info.name} key updates", trouble["key_updates"], pc.mean(moved).as_py(), len(moved))
+    for table in tables.values():
+        yield from of_statements(table, trouble, rows / plan.cycle.size)
     if asked := trouble.get("redelivery"):
         sent = []
         for noise in ({}, {"redelivery": asked}):
@@ -227,6 +230,29 @@ def of_trouble(name: str, tables: dict[str, Measured], plan: TrafficPlan) -> Ite
             sent.append(len(messages("noise")))
             clear("noise")
         yield share("redelivery", asked, sent[1] / sent[0] - 1, sent[0], times=5.7)  # 1 to 8 at once
+
+
+def of_statements(table: Measured, trouble: Model, cycles: float) -> Iterator[Line]:
+    """Compare the shares of changes that are in statements of several rows, to what a cycle rounds."""
+    name, key = table.info.name, table.info.whole_handle_key[0].name
+    of_op = {op: np.flatnonzero(table.op == op) for op in "cud"}
+
+    def keys(image: pa.Table, op: str, column: str) -> list[tuple[int, Any]]:
+        return list(zip(table.commit[of_op[op]].tolist(), image[column].take(of_op[op]).to_pylist(), strict=True))
+
+    if "multi_row" in trouble:
+        _, at, sizes = np.unique(table.commit, return_inverse=True, return_counts=True)
+        found = (sizes[at] > 1)[of_op["u"]]
+        yield Line(f"{name} multi-row", trouble["multi_row"], found.mean(), 2 * cycles / len(found))
+    if "swaps" in trouble and table.own.traded:
+        there, gone = keys(table.rows, "u", key), set(keys(table.before, "u", key))
+        swapped = [new in gone for old, new in zip(keys(table.before, "u", key), there, strict=True) if old != new]
+        yield Line(f"{name} swaps", trouble["swaps"], sum(swapped) / len(there), 3 * cycles / len(there))
+    if "replaces" in trouble and table.own.replaced:
+        column = min(table.own.replaced)
+        gone, there = keys(table.before, "d", column), set(keys(table.rows, "c", column))
+        replaced = sum(each in there for each in gone) / len(gone)
+        yield Line(f"{name} replaced", trouble["replaces"], replaced, 3 * cycles / len(gone))
 
 
 def lawless(plan: TrafficPlan) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ticdc_emit.traffic.generate.cycle import HOT_SPAN, Shape, lay_out
-from ticdc_emit.traffic.generate.model import TableOptions
+from ticdc_emit.traffic.generate.model import TableOptions, Trouble
 
 SHAPES = [Shape(60, anchors=8), Shape(40, depth=1), Shape(16, depth=1, still=True)]
 
@@ -79,7 +79,7 @@ def test_still_rows_are_not_updated() -> None:
 @pytest.mark.parametrize("share", [0.18, 0.5, 0.64])
 def test_transactions_share_a_commit_as_often_as_asked_for(size: float, share: float) -> None:
     shapes = with_options([Shape(120, anchors=8)] * 3, skew=0.5)
-    apart, cycle = lay_out(shapes, 1, size), lay_out(shapes, 1, size, share)
+    apart, cycle = lay_out(shapes, 1, size), lay_out(shapes, 1, size, Trouble(shared_commits=share))
     sharers: dict[int, set[int]] = {}
     rows = set()
     for number, (table, same) in enumerate(zip(cycle.tables, apart.tables, strict=True)):

@@ -57,9 +57,9 @@ def without_nulls(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, **images}
 
 
-@pytest.mark.parametrize("schema", ["bank", "sysbench", "partitioned"])
-def test_it_has_the_changes_and_ddl_of_a_whole_run(schema: str) -> None:
-    model = {"load.ddl_rate": 2.0}
+@pytest.mark.parametrize(("schema", "drops"), [("bank", 0.2), ("sysbench", 0.5), ("partitioned", 0)])
+def test_it_has_the_changes_and_ddl_of_a_whole_run(schema: str, drops: float) -> None:
+    model = {"load.ddl_rate": 2.0, "trouble.drops": drops, "trouble.multi_row": 0.2}
     whole = generate_arrow(schema, rows=3_000, start=START, rate=200.0, seed=3, model=model_of(model))
     traffic = live(schema, model, rows=3_000, seed=3)
     pieces = [traffic.take(after(0.013 * n)) for n in range(1_300)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import re
 from decimal import Decimal
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -57,7 +59,11 @@ MODEL: dict[str, Any] = {
         },
     },
     "load": {"ddl_rate": 5, "transaction_size": 3},
-    "trouble": {"key_updates": 0.05, "truncates": 0.3, "shared_commits": 0.4, "extremes": 0.02},
+    "trouble": {
+        **dict.fromkeys(("key_updates", "extremes"), 0.03),
+        **dict.fromkeys(("truncates", "drops", "swaps"), 0.15),
+        **dict.fromkeys(("shared_commits", "replaces", "multi_row"), 0.4),
+    },
 }
 
 
@@ -76,7 +82,8 @@ def history_of(plan: TrafficPlan) -> History:
 def test_a_consumer_has_the_tables_that_the_model_leaves(protocol: str) -> None:
     rows = 12_000
     plan = planned(rows)
-    assert {query.split()[2] for _, query in plan.ddl if "TRUNCATE" in query} == {"`s`.`codes`", "`s`.`jobs`"}
+    for word in ("TRUNCATE", "DROP TABLE"):
+        assert {query.split()[2] for _, query in plan.ddl if word in query} == {"`s`.`codes`", "`s`.`jobs`"}
     history = history_of(plan)
     config = load_changefeed(f"memory://x?protocol={protocol}&partition-num=3")
     consumer = ReferenceConsumer(config, history.catalog(), partitions=3)
@@ -84,7 +91,7 @@ def test_a_consumer_has_the_tables_that_the_model_leaves(protocol: str) -> None:
     consumer.finish()
     assert consumer.tables == history.tables()
     for table in plan.tables:
-        left = table.final(np.arange(plan.cycle.count(table.number, rows)), rows, len(plan.ddl))
+        left = table.final(np.arange(plan.cycle.count(table.number, rows)), rows, len(plan.schema_changes))
         assert left.num_rows == len(history.tables()[table.info.schema, table.info.name])
 
 
@@ -176,6 +183,48 @@ def test_the_share_of_updates_changes_keys() -> None:
     assert len(moved) / len(updates) == pytest.approx(0.03, rel=0.03)
 
 
+def statements_of(plan: TrafficPlan, name: str) -> list[list[dict[str, Any]]]:
+    by_commit = itertools.groupby(changes_of(plan, name), key=itemgetter("commit_ts"))
+    return [list(each) for _, each in by_commit]
+
+
+def test_the_share_of_updates_is_in_statements_of_several_rows() -> None:
+    sql = "create table t (id bigint primary key, v int); create table u (id bigint primary key, v int)"
+    plan = planned(60_000, {"trouble": {"multi_row": 0.3}}, sql=sql)
+    for table in ("t", "u"):
+        together = [each for each in statements_of(plan, table) if len(each) > 1]
+        assert all({change["op"] for change in each} == {"u"} for each in together)
+        assert all(len({change["after"]["id"] for change in each}) == len(each) for each in together)
+        updates = sum(change["op"] == "u" for change in changes_of(plan, table))
+        assert sum(map(len, together)) / updates == pytest.approx(0.3, abs=0.02)
+        assert max(map(len, together)) > 5
+
+
+def test_rows_swap_their_keys_in_one_transaction() -> None:
+    sql = "create table t (id bigint primary key, code varchar(12) not null unique, v int)"
+    plan = planned(60_000, {"trouble": {"swaps": 0.1, "key_updates": 0.02}}, sql=sql)
+    swapping = [each for each in statements_of(plan, "t") if len(each) > 1]
+    for one, other in swapping:
+        for name in ("id", "code"):
+            assert one["before"][name] == other["after"][name] != one["after"][name] == other["before"][name]
+    updates = [each for each in changes_of(plan, "t") if each["op"] == "u"]
+    moved = [each for each in updates if each["before"]["id"] != each["after"]["id"]]
+    assert 2 * len(swapping) / len(updates) == pytest.approx(0.1, abs=0.02)
+    assert len(moved) > 2 * len(swapping)
+
+
+def test_replace_deletes_a_row_and_inserts_one_with_its_unique_key() -> None:
+    sql = "create table t (id bigint primary key, code varchar(12) not null unique, mail varchar(20) unique, v int)"
+    plan = planned(60_000, {"trouble": {"replaces": 0.5}}, sql=sql)
+    pairs = [each for each in statements_of(plan, "t") if len(each) > 1]
+    for gone, new in pairs:
+        assert (gone["op"], new["op"]) == ("d", "c")
+        assert gone["before"]["id"] != new["after"]["id"]
+        assert all(gone["before"][name] == new["after"][name] for name in ("code", "mail"))
+    deletes = sum(each["op"] == "d" for each in changes_of(plan, "t"))
+    assert len(pairs) / deletes == pytest.approx(0.5, abs=0.03)
+
+
 FAKER = {"t.n": {"faker": "company", "locale": "de_DE"}}
 
 
@@ -211,6 +260,8 @@ def test_names_are_of_faker_also_in_keys() -> None:
         ({"columns": {"codes.code": {"pattern": "X#"}}}, "more than the 10 values of a key"),
         ({"columns": {"customers.name": {"faker": "compani"}}}, "'compani' in 'en_US' is not known"),
         ({"trouble": {"truncates": 0.1}}, "truncates is a share of the schema changes"),
+        ({"trouble": {"drops": 0.1}}, "drops is a share of the schema changes"),
+        ({"trouble": {"drops": 0.3, "truncates": 0.4}, "load": {"ddl_rate": 1}}, "are 0.7 of schema changes"),
         ({"tables": {"orders": MODEL["tables"]["orders"]}, "columns": {"orders.state": STATES}}, "deletes = 0"),
     ],
 )
@@ -222,8 +273,13 @@ def test_what_cannot_be_is_refused(sections: dict[str, Any], why: str) -> None:
 def test_keys_that_cannot_change_are_refused() -> None:
     parent = "create table a (id int primary key, v int)"
     sql = f"{parent}; create table b (id int primary key, foreign key (id) references a (id));"
-    with pytest.raises(TicdcEmitError, match="no table has a key that an update may change"):
-        planned(100, {"trouble": {"key_updates": 0.1}}, sql=sql)
+    for option, what in (
+        ("key_updates", "a key that an update may change"),
+        ("swaps", "keys of one column that rows can swap"),
+        ("replaces", "a unique key of one column beside the primary key"),
+    ):
+        with pytest.raises(TicdcEmitError, match=f"{option}: no table has {what}"):
+            planned(100, {"trouble": {option: 0.1}}, sql=parent if option == "replaces" else sql)
     with pytest.raises(TicdcEmitError, match="no other column can show an update"):
         planned(100, {"columns": {"t.s": STATES}}, sql="create table t (id int primary key, s varchar(9) not null)")
 

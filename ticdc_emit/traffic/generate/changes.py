@@ -8,7 +8,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ from ticdc_emit.traffic.generate.arrays import (
 )
 from ticdc_emit.traffic.generate.column_options import PARENT, ColumnOptions, OptionsByColumn, options_by_column
 from ticdc_emit.traffic.generate.cycle import Clock, Cycle, lay_out
-from ticdc_emit.traffic.generate.ddl import NEVER, AddedColumn, Truncations, one_round, plan_ddl
+from ticdc_emit.traffic.generate.ddl import NEVER, AddedColumn, Emptyings, one_round, plan_ddl
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns, called
 from ticdc_emit.traffic.generate.identifiers import capacity_of, identifiers
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
@@ -65,7 +65,8 @@ _BACK = 8
 
 class _Steps(NamedTuple):
     """Changes: row, step of its life, whether that deletes it, and TSOs of it, of the one before and of the insert.
-    ``is_first``: whether it is the row's insert, or takes the place of a change of a row that was truncated.
+    ``is_first``: whether it is the row's insert, or takes the place of a change of a row that is gone since its
+    table was emptied.
     """
 
     row: Ints
@@ -119,8 +120,8 @@ class TableChanges:
         time_zone: str = "UTC",
         options: OptionsByColumn | None = None,
         key_updates: float = 0.0,
-        truncations: Truncations = NEVER,
-        truncated: int | None = None,
+        emptyings: Emptyings = NEVER,
+        emptied: int | None = None,
         extremes: float = 0.0,
     ) -> None:
         self.number = number
@@ -132,7 +133,7 @@ class TableChanges:
         self.added = added
         self._time_zone = time_zone
         self._options = options or {}
-        self._truncations, self._truncated = truncations, truncated
+        self._emptyings, self._emptied = emptyings, emptied
         self._key_updates = key_updates if self._own.moves else 0.0
         self.info: TableInfo = self._own.table.info
         own = {column: each for (table, column), each in self._options.items() if table == self._own.table.name}
@@ -144,6 +145,9 @@ class TableChanges:
         self._constant_columns = [column for column in columns if column.name in self._own.roles or is_constant(column)]
         self._varying_columns = [column for column in columns if column not in self._constant_columns]
         self._always_changing = always_changing_column(self._varying_columns, own)
+        self._trades = cycle.trades.get(number)
+        if self._trades is not None and self._key_updates:
+            self._key_updates /= max(self._trades.others, self._key_updates)
         self._extremes = extremes
         self._parents = self._parents_in(computed)
         operands = (each.operand for each in self._parents)
@@ -239,16 +243,16 @@ class TableChanges:
         columns |= {"before": image(count, steps.is_first), "after": image(0, steps.is_delete)}
         return pa.record_batch(columns | self._physical(images, count, physical))
 
-    def final(self, numbers: Ints, rows: int, statements: int) -> pa.RecordBatch:
-        """Return the rows that changes of these numbers leave after the first ``rows`` changes and ``statements``."""
+    def final(self, numbers: Ints, rows: int, schema_changes: int) -> pa.RecordBatch:
+        """Return the rows that changes of these numbers leave after so many ``rows`` and ``schema_changes``."""
         is_last = self._next(numbers) >= rows
         numbers = numbers[is_last]
         steps = self._steps(numbers)
         images = self._images(steps)
-        others, is_kept = self._truncations.others(statements), ~steps.is_delete
-        if self._truncated is not None:
-            ends = self._truncations.of(self._truncated, np.array(statements))
-            is_kept &= self._truncations_before(steps.commit_ts) == ends
+        others, is_kept = self._emptyings.others(schema_changes), ~steps.is_delete
+        if self._emptied is not None:
+            ends = self._emptyings.of(self._emptied, np.array(schema_changes))
+            is_kept &= self._emptyings_before(steps.commit_ts) == ends
         kept = pa.array(np.flatnonzero(is_kept))
         columns = {column.name: images.values[column.name.lower()].take(kept) for column in self.info.row_columns}
         for each in self.added:
@@ -261,7 +265,7 @@ class TableChanges:
         return pa.record_batch(columns)
 
     def _columns_changed(self, stamps: Ints) -> Ints:
-        changed: Ints = self._truncations.others(self._clock.schema_changes_before(stamps))
+        changed: Ints = self._emptyings.others(self._clock.schema_changes_before(stamps))
         return changed
 
     # -- where a change stands -----------------------------------------------------------------------------------------
@@ -301,16 +305,16 @@ class TableChanges:
             previous, is_last = cycle * size + own["previous"][at], step == spans * visits - 1
         commit_ts, before = stamp(cycle * size + own["commit"][at]), stamp(previous)
         is_first, is_delete = step == 0, (own["deleted"][at] == 1) & is_last
-        if self._truncated is not None:
-            is_gone = self._truncations_before(commit_ts) != self._truncations_before(before)
+        if self._emptied is not None:
+            is_gone = self._emptyings_before(commit_ts) != self._emptyings_before(before)
             is_first, is_delete = is_first | is_gone, is_delete & ~is_gone
         born = stamp(row // self._own.shape.slots * size + own["born"][at])
         start_ts = commit_ts - 1 - own["sharer"][at] if self._cycle.shares_commits else commit_ts - 1
         return _Steps(row, step, is_delete, commit_ts, before, born, start_ts, is_first)
 
-    def _truncations_before(self, stamps: Ints) -> Ints:
-        """Return how often the table has been truncated before changes that commit at these times."""
-        return self._truncations.of(self._truncated or 0, self._clock.schema_changes_before(stamps))
+    def _emptyings_before(self, stamps: Ints) -> Ints:
+        """Return how often the table has been emptied before changes that commit at these times."""
+        return self._emptyings.of(self._emptied or 0, self._clock.schema_changes_before(stamps))
 
     def _next(self, numbers: Ints) -> Ints:
         """Return the numbers, among those of all tables, of the rows' next changes; a large one if there is none."""
@@ -345,7 +349,7 @@ class TableChanges:
             np.concatenate([_micros(steps.commit_ts), _micros(steps.previous)]),
         )
         for column in filter(self._moves, self._constant_columns):
-            rows = _Rows(both.number, moved=self._moved(both.number, both.step))
+            rows = _Rows(self._owners(column.name, both), moved=self._moved(both.number, both.step))
             values[column.name.lower()] = self._key_value(self._own, column.name, rows)
         for column in self._varying_columns:
             values[column.name.lower()] = realistic(
@@ -399,10 +403,20 @@ class TableChanges:
                 values[name] = pc.if_else(pa.array(is_extreme), found.take(pa.array(which)), values[name])
 
     def _moves(self, column: Column) -> bool:
-        return self._key_updates > 0 and isinstance(self._own.roles.get(column.name), Serial)
+        is_traded = self._trades is not None and column.name in self._own.traded
+        return is_traded or (self._key_updates > 0 and isinstance(self._own.roles.get(column.name), Serial))
+
+    def _owners(self, name: str, at: Versions) -> Ints:
+        """Return the numbers of the rows whose keys in this column these rows have."""
+        if self._trades is None or name not in self._own.traded:
+            return at.number
+        owners = self._trades.replaced if name in self._own.replaced else self._trades.swapped
+        return owners.of(at.number, at.step, self._own.shape.slots)
 
     def _moved(self, row: Ints, step: Ints) -> Mask:
         """Return which rows have the second one of their two keys: of all updates, the share changes to the other."""
+        if self._trades is not None:  # those that trade keys have the first one all their life
+            step = np.where(np.isin(row % self._own.shape.slots, self._trades.slots), -1, step)
         begin = units(Hashes(hash_numbers(row), salt_of(*self._seed_of(self._own), "key_updates"))(0), _MOVES)
         moved: Mask = (begin + np.maximum(step, 0) * round(self._key_updates * _MOVES)) // _MOVES % 2 == 1
         return moved
@@ -547,15 +561,21 @@ _ENDLESS = 1 << 31
 
 @dataclass(frozen=True)
 class TrafficPlan:
-    """``ddl``: (commit_ts, statement); of traffic without end one round. ``is_typed``: one table, in the typed form."""
+    """``schema_changes``: the statements of each, (commit_ts, SQL); of traffic without end one round. ``ddl``: all of
+    them. ``is_typed``: one table, in the typed form.
+    """
 
     schema: str
     tables: tuple[TableChanges, ...]
     cycle: Cycle
-    ddl: tuple[tuple[int, str], ...]
+    schema_changes: tuple[tuple[tuple[int, str], ...], ...]
     rows: int | None
     clock: Clock
-    truncations: Truncations = NEVER
+    emptyings: Emptyings = NEVER
+
+    @property
+    def ddl(self) -> tuple[tuple[int, str], ...]:
+        return tuple(chain.from_iterable(self.schema_changes))
 
     @property
     def is_typed(self) -> bool:
@@ -599,40 +619,47 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
         raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
     tables, trouble, rate = [each.table for each in keys.values()], model.trouble, settings.changes_per_second
     shapes = [each.shape for each in keys.values()]
-    cycle = lay_out(shapes, settings.seed, model.load.transaction_size, trouble.shared_commits, rate)
+    cycle = lay_out(shapes, settings.seed, model.load.transaction_size, trouble, rate)
     for each in keys.values():
         with refusals.collected():
             _refuse_few_keys(each, options, cycle, settings.rows)
     refusals.raise_all()
     clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, model.load.ddl_rate)
     stamps = clock.schema_changes(settings.rows)
-    truncated = [name for name, each in keys.items() if each.stands_alone and each.lineage is None]
-    truncations = _truncations(model, truncated)
-    round_ = one_round(len(tables), truncations)
+    emptied = [name for name, each in keys.items() if each.stands_alone and each.lineage is None]
+    emptyings = _emptyings(model, emptied)
+    round_ = one_round(len(tables), emptyings)
     stamps = islice(stamps, round_) if settings.rows is None else stamps
-    changes = plan_ddl(catalog, tables, stamps, truncations, truncated)
+    changes = plan_ddl(catalog, tables, stamps, emptyings, emptied)
     planned = tuple(
         TableChanges(
             *(number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone, options),
             key_updates=trouble.key_updates,
-            truncations=truncations,
-            truncated=truncated.index(name) if truncations.every and name in truncated else None,
+            emptyings=emptyings,
+            emptied=emptied.index(name) if emptyings.every and name in emptied else None,
             extremes=trouble.extremes,
         )
         for number, name in enumerate(keys)
     )
-    return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows, clock, truncations)
+    return TrafficPlan(schema, planned, cycle, changes.changes, settings.rows, clock, emptyings)
 
 
-def _truncations(model: Model, tables: Sequence[Name]) -> Truncations:
-    share = model.trouble.truncates
+_MOST_EMPTYINGS = 0.5
+
+
+def _emptyings(model: Model, tables: Sequence[Name]) -> Emptyings:
+    truncates, drops = model.trouble.truncates, model.trouble.drops
+    share, option = truncates + drops, "truncates" if truncates else "drops"
     if share and not (model.load.ddl_rate and tables):
         raise ConfigError(
-            "truncates is a share of the schema changes, of tables without children and partitions: there are none",
-            remedy="Give ddl_rate in [load], or leave truncates out",
+            f"{option} is a share of the schema changes, of tables without children and partitions: there are none",
+            remedy=f"Give ddl_rate in [load], or leave {option} out",
             option="model",
         )
-    return Truncations(round(1 / share), len(tables)) if share else NEVER
+    if share > _MOST_EMPTYINGS:
+        remedy = f"Ask for at most {_MOST_EMPTYINGS} together"
+        raise ConfigError(f"truncates and drops are {share:g} of schema changes", remedy=remedy, option="model")
+    return Emptyings(round(1 / share), len(tables), drops / share) if share else NEVER
 
 
 def check_model(schema: str, model: Model, tables: str | Iterable[str] | None = None) -> None:
@@ -649,7 +676,7 @@ def _planned_keys(
     """Return the options of columns, and the keys of the tables of these names, of those that can be generated."""
     tables = source_tables(catalog, _chosen_tables(catalog, names), refusals)
     options, lives = options_by_column(model.columns, tables, refusals), model.of_tables(tables, refusals)
-    planned = plan_keys(tables, options, refusals, lives, moves=model.trouble.key_updates > 0)
+    planned = plan_keys(tables, options, refusals, lives, model.trouble)
     usual = model.tables.get("*", {}).get("updates", TableOptions().updates)
     for keys in planned.values():
         if keys.shape.still and lives[keys.table.name].updates not in (0, usual):

@@ -11,7 +11,7 @@ cycle, parents first, and never deleted. A row may refer to any anchor of its ow
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import count, groupby, pairwise
@@ -23,19 +23,23 @@ import numpy as np
 
 from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.traffic.generate.distributions import zipf_shares
-from ticdc_emit.traffic.generate.model import TableOptions
+from ticdc_emit.traffic.generate.model import TableOptions, Trouble
+from ticdc_emit.traffic.generate.statements import Life, Moment, Statements, Trades
 from ticdc_emit.traffic.generate.states import States, visits
 from ticdc_emit.tso import LOGICAL_BITS
 
 HOT_SPAN = 16
 """Cycles that the life of a hot row lasts."""
 
+_NO_TROUBLE = Trouble()
+
 
 @dataclass(frozen=True)
 class Shape:
     """One table's part in a cycle; ``depth`` orders the births of anchors, ``still`` rows are not updated. Of parents
     and their children, rows of the first ``kept`` slots stay and the others are deleted. ``parent``: the number of the
-    parents' table; rows live while those of its slots ``parents`` do. ``states``: that rows pass.
+    parents' table; rows live while those of its slots ``parents`` do. ``states``: that rows pass. ``swaps``,
+    ``replaces``: whether rows have keys for these statements.
     """
 
     slots: int
@@ -47,6 +51,8 @@ class Shape:
     parent: int = field(default=-1, repr=False)
     parents: tuple[int, ...] = field(default=(), repr=False)
     states: States | None = field(default=None, repr=False)
+    swaps: bool = field(default=False, repr=False)
+    replaces: bool = field(default=False, repr=False)
 
     @cached_property
     def siblings(self) -> list[tuple[int, int]]:
@@ -96,28 +102,20 @@ class TableCycle:
 
 @dataclass(frozen=True)
 class Cycle:
-    """``size``: changes in a cycle, of all tables. ``shares_commits``: whether transactions may share a commit_ts."""
+    """``size``: changes in a cycle, of all tables. ``shares_commits``: whether transactions may share a commit_ts.
+    ``trades``: of keys, by the number of the table.
+    """
 
     size: int
     tables: tuple[TableCycle, ...]
     shares_commits: bool = False
+    trades: Mapping[int, Trades] = field(default_factory=dict, compare=False)
 
     def count(self, table: int, before: int) -> int:
         """Return how many of the changes numbered 0 to ``before - 1`` are of ``table``."""
         cycles, rest = divmod(before, self.size)
         own = self.tables[table]
         return cycles * own.size + bisect_left(own.position, rest)
-
-
-@dataclass(frozen=True)
-class _Life:
-    table: int
-    slot: int
-    visits: int
-    spans: int
-    deleted: bool
-    path: Sequence[int] = ()
-    waits: Sequence[float] = ()
 
 
 class _Spent(NamedTuple):
@@ -130,14 +128,12 @@ class _Spent(NamedTuple):
 
 
 def lay_out(
-    shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, shared_commits: float = 0.0, rate: float = 1.0
+    shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, trouble: Trouble = _NO_TROUBLE, rate: float = 1.0
 ) -> Cycle:
-    """Return the cycle. ``shared_commits``: share of transactions with another's commit_ts; it changes nothing else.
-    ``rate``: changes per second.
-    """
+    """Return the cycle. Commits that transactions share change nothing else. ``rate``: changes per second."""
     random = Random(f"{seed} {shapes!r} {_SEEDED}")
     all_lives = [life for table, shape in enumerate(shapes) for life in _lives(table, shape, random)]
-    moments: list[tuple[float, int, int]] = []  # when, which life, its number among the life's
+    moments: list[Moment] = []
     spent: dict[tuple[int, int], _Spent] = {}  # by table and slot
     for number, life in enumerate(all_lives):
         shape, own = shapes[life.table], _Spent(number, 0.0, 1.0)
@@ -150,13 +146,15 @@ def lay_out(
         end = times[-1] if life.deleted else own.end
         spent[life.table, life.slot] = _Spent(own.first, max(own.begin, times[0]), end, tuple(times))
     moments.sort()
+    moments, trades = _joined(moments, all_lives, shapes, trouble, Random(f"{seed} statements"))
     delays = _walk(all_lives, moments, rate, random)
     moments.sort(key=partial(_order, all_lives))
     numbers = [number for _, number, _ in moments]
     families = [spent[all_lives[number].table, all_lives[number].slot].first for number in numbers]
     transactions = _transactions(moments, transaction_size, random)
     begins = {at for at, (when, _, _) in enumerate(moments) if when < 0}  # others may refer to these rows
-    commits, sharers = _commits(transactions, families, begins, shared_commits, Random(f"{seed} {shared_commits}"))
+    share = trouble.shared_commits
+    commits, sharers = _commits(transactions, families, begins, share, Random(f"{seed} {share}"))
     places: dict[tuple[int, int], int] = {(number, visit): at for at, (_, number, visit) in enumerate(moments)}
     columns: list[list[tuple[int, ...]]] = [[] for _ in shapes]
     for at, (_, number, visit) in enumerate(moments):
@@ -175,17 +173,36 @@ def lay_out(
         TableCycle(shape.slots, shape.anchors, *zip(*rows, strict=True))
         for shape, rows in zip(shapes, columns, strict=True)
     )
-    return Cycle(len(moments), tuple(tables), shared_commits > 0)
+    return Cycle(len(moments), tuple(tables), share > 0, trades)
+
+
+def _joined(
+    moments: list[Moment], lives: Sequence[Life], shapes: Sequence[Shape], trouble: Trouble, random: Random
+) -> tuple[list[Moment], dict[int, Trades]]:
+    """Return the moments with statements of several rows, and the trades of keys, by the number of the table."""
+    if not (trouble.multi_row or trouble.swaps or trouble.replaces):
+        return moments, {}
+    by_table: list[list[Moment]] = [[] for _ in shapes]
+    for each in moments:
+        by_table[lives[each[1]].table].append(each)
+    moved, trades = list[Moment](), dict[int, Trades]()
+    for table, (shape, own) in enumerate(zip(shapes, by_table, strict=True)):
+        children, statements = shape.options.children, Statements(own, lives, random)
+        if not (shape.states or shape.options.together or (children and children.together)):
+            found = statements.join(trouble, can_swap=shape.swaps, can_replace=shape.replaces)
+            trades |= {} if found is None else {table: found}
+        moved += ((when, *change) for change, when in statements.times.items())
+    return sorted(moved), trades
 
 
 _SEEDED = "Lifetimes(updates=3.0, deletes=0.5, skew=1.0, transaction_size=1.0)"  # a seed keeps its rows
 
 
-def _lives(table: int, shape: Shape, random: Random) -> list[_Life]:
+def _lives(table: int, shape: Shape, random: Random) -> list[Life]:
     if shape.states is not None:
         walks, ends = shape.states.walks(shape.slots, random), shape.states.deletes
         return [
-            _Life(table, slot, len(path), 1, ends and path[-1] == path[-2], path, waits)
+            Life(table, slot, len(path), 1, ends and path[-1] == path[-2], path, waits)
             for slot, (path, waits) in enumerate(walks)
         ]
     lives = shape.options
@@ -200,14 +217,12 @@ def _lives(table: int, shape: Shape, random: Random) -> list[_Life]:
     is_free = lives == TableOptions() and shape.kept is None  # rows of more cycles have more updates than a model asks
     hot = set(mortal[: max(1, shape.slots // 64)]) if is_free else set[int]()
     return [
-        _Life(table, slot, 1 + count + (slot in deleted), HOT_SPAN if slot in hot and count else 1, slot in deleted)
+        Life(table, slot, 1 + count + (slot in deleted), HOT_SPAN if slot in hot and count else 1, slot in deleted)
         for slot, count in zip(ranked, updates, strict=True)
     ]
 
 
-def _walk(
-    lives: Sequence[_Life], moments: list[tuple[float, int, int]], rate: float, random: Random
-) -> dict[tuple[int, int], int]:
+def _walk(lives: Sequence[Life], moments: list[Moment], rate: float, random: Random) -> dict[tuple[int, int], int]:
     """Add the later visits of lives with states to the moments; return the delays of these visits."""
     delays: dict[tuple[int, int], int] = {}
     if any(life.path for life in lives):
@@ -224,14 +239,14 @@ def _walk(
     return delays
 
 
-def _order(lives: Sequence[_Life], moment: tuple[float, int, int]) -> tuple[float, int]:
+def _order(lives: Sequence[Life], moment: Moment) -> tuple[float, int]:
     """Return what orders changes: of those at one time, inserts of parents come first, and their deletes last."""
     when, number, visit = moment
     is_delete = lives[number].deleted and visit == lives[number].visits - 1
     return when, -number if is_delete else number
 
 
-def _moments(life: _Life, shape: Shape, own: _Spent, random: Random) -> list[float]:
+def _moments(life: Life, shape: Shape, own: _Spent, random: Random) -> list[float]:
     """Return the times of a life's changes as fractions of the cycle, in order; negative for inserts of anchors."""
     _, begin, end, _ = own
     if life.slot < shape.anchors:
@@ -246,7 +261,7 @@ def _moments(life: _Life, shape: Shape, own: _Spent, random: Random) -> list[flo
 _SOON = 0.05  # the part of a parent's life in which its children come, and that in which they go
 
 
-def _moments_of_child(life: _Life, shape: Shape, parent: _Spent, random: Random) -> list[float]:
+def _moments_of_child(life: Life, shape: Shape, parent: _Spent, random: Random) -> list[float]:
     """Return :func:`_moments` of a child; siblings go in reverse. Those that change together with their parent have its
     times.
     """
@@ -267,7 +282,7 @@ def _moments_of_child(life: _Life, shape: Shape, parent: _Spent, random: Random)
     return [born, *changes, dead] if life.deleted else [born, *changes]
 
 
-def _transactions(moments: Sequence[tuple[float, int, int]], mean: float, random: Random) -> list[int]:
+def _transactions(moments: Sequence[Moment], mean: float, random: Random) -> list[int]:
     """Return for each change the position where its transaction begins. No transaction has two changes of one row.
     ``mean``: how many it has, of which those at one time count as one.
     """

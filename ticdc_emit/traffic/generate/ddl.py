@@ -2,7 +2,7 @@
 
 Each table in turn gets a column with a default and an index on it, renames the column, drops the index and drops the
 column. The kinds of columns come again under their old names, so rows do not grow with the traffic. Between them,
-tables are truncated.
+tables are emptied: truncated, or dropped and created.
 """
 
 from __future__ import annotations
@@ -65,61 +65,74 @@ class AddedColumn:
 
 
 @dataclass(frozen=True)
-class Truncations:
-    """Statements of which the last of ``every`` ones truncates a table, ``among`` so many in turn; 0: none."""
+class Emptyings:
+    """Schema changes of which the last of ``every`` ones empties a table, ``among`` so many in turn; 0: none. A share
+    of them, ``dropping``, drops the table and creates it again, the others truncate it.
+    """
 
     every: int = 0
     among: int = 1
+    dropping: float = 0.0
 
-    def others(self, statements: Any) -> Any:
-        """Return how many of the first statements truncate no table."""
-        return statements - statements // self.every if self.every else statements
+    def others(self, changes: Any) -> Any:
+        """Return how many of the first schema changes empty no table."""
+        return changes - changes // self.every if self.every else changes
 
-    def of(self, nth: int, statements: Ints) -> Ints:
-        """Return how many of the first statements truncate table number ``nth`` of those in turn."""
-        return (statements // self.every + self.among - 1 - nth) // self.among
+    def of(self, nth: int, changes: Ints) -> Ints:
+        """Return how many of the first schema changes empty table number ``nth`` of those in turn."""
+        return (changes // self.every + self.among - 1 - nth) // self.among
+
+    def statements(self, nth: int, tables: Sequence[Name]) -> tuple[str, ...]:
+        """Return the statements of emptying number ``nth``."""
+        turn, place = divmod(nth, self.among)
+        schema, name = tables[place]
+        own, number = quoted(schema, name), turn + place  # each table has both
+        if int((number + 1) * self.dropping) == int(number * self.dropping):
+            return (f"TRUNCATE TABLE {own}",)
+        new = quoted(schema, next(new for n in count() if (schema, new := f"{name}_new{n or ''}") not in tables))
+        return f"CREATE TABLE {new} LIKE {own}", f"DROP TABLE {own}", f"RENAME TABLE {new} TO {own}"
 
 
-NEVER = Truncations()
+NEVER = Emptyings()
 
 
 class SchemaChanges(NamedTuple):
-    """``statements``: (commit_ts, SQL); ``added``: by table."""
+    """``changes``: the statements of each, (commit_ts, SQL); ``added``: by table."""
 
-    statements: tuple[tuple[int, str], ...]
+    changes: tuple[tuple[tuple[int, str], ...], ...]
     added: dict[Name, list[AddedColumn]]
 
 
-def one_round(tables: int, truncations: Truncations) -> int:
-    """Return after how many statements the tables, of this number, are as they were at first, and all comes again."""
-    return tables * _STEPS * len(_KINDS) * (truncations.every or 1) * truncations.among
+def one_round(tables: int, emptyings: Emptyings) -> int:
+    """Return after how many schema changes the tables are as they were at first, and all comes again."""
+    return tables * _STEPS * len(_KINDS) * (emptyings.every or 1) * emptyings.among
 
 
 def plan_ddl(
     catalog: Catalog,
     tables: Sequence[SourceTable],
     stamps: Iterable[int],
-    truncations: Truncations,
-    truncated: Sequence[Name],
+    emptyings: Emptyings,
+    emptied: Sequence[Name],
 ) -> SchemaChanges:
-    """Return one statement for each TSO; ``catalog`` takes those of the first round, or raises ``SchemaError``."""
+    """Return a schema change for each TSO; ``catalog`` takes those of the first round, or raises ``SchemaError``."""
     period, queries = one_round(len(tables), NEVER), list[str]()
-    statements: list[tuple[int, str]] = []
+    changes: list[tuple[tuple[int, str], ...]] = []
     added: dict[Name, list[AddedColumn]] = {table.name: [] for table in tables}
     for place, stamp in enumerate(stamps):
-        if truncations.every and (place + 1) % truncations.every == 0:
-            target = truncated[place // truncations.every % truncations.among]
-            statements.append((stamp, f"TRUNCATE TABLE {quoted(*target)}"))
+        if emptyings.every and (place + 1) % emptyings.every == 0:
+            statements = emptyings.statements(place // emptyings.every, emptied)
+            changes.append(tuple((stamp + nth, query) for nth, query in enumerate(statements)))
             continue
-        number = truncations.others(place)
+        number = emptyings.others(place)
         if number >= period:  # the tables are as they were at first
-            statements.append((stamp, queries[number % period]))
+            changes.append(((stamp, queries[number % period]),))
             continue
         table = tables[number % len(tables)]
         kind, step = divmod(number // len(tables), _STEPS)
         query = _statement(table, kind, step)
         catalog.apply(query, schema=table.info.schema, commit_ts=stamp)
-        statements.append((stamp, query))
+        changes.append(((stamp, query),))
         queries.append(query)
         own = added[table.name]
         if step == 0:
@@ -129,7 +142,7 @@ def plan_ddl(
             own.append(AddedColumn(column, number, period, lasting, _KINDS[kind][1], (name,)))
         elif step == 2:
             own[-1] = replace(own[-1], names=_names(table, kind))
-    return SchemaChanges(tuple(statements), added)
+    return SchemaChanges(tuple(changes), added)
 
 
 def _statement(table: SourceTable, kind: int, step: int) -> str:

@@ -21,7 +21,7 @@ from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES
 from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.traffic.generate.column_options import ColumnOptions, OptionsByColumn
 from ticdc_emit.traffic.generate.cycle import Shape
-from ticdc_emit.traffic.generate.model import TableOptions
+from ticdc_emit.traffic.generate.model import TableOptions, Trouble
 from ticdc_emit.traffic.generate.states import States
 from ticdc_emit.traffic.generate.tables import Name, Reference, Refusals, SourceTable, UniqueKey
 from ticdc_emit.traffic.generate.texts import capacity
@@ -83,7 +83,8 @@ class TableKeys:
     """``roles`` by column; ``digits``: for a foreign key, by its number, the divisor and modulus of its digit, and
     whether that is of the number among a parent's children. ``lineage``: ``None`` without children per parent.
     ``moves``: whether updates may change its serial columns; rows then take two numbers each. ``stands_alone``: without
-    partitions and foreign keys to it.
+    partitions and foreign keys to it. ``traded``: columns, each a unique key, that rows can exchange; ``replaced``:
+    those beside the primary key.
     """
 
     table: SourceTable
@@ -93,6 +94,8 @@ class TableKeys:
     lineage: Lineage | None = None
     moves: bool = False
     stands_alone: bool = False
+    traded: frozenset[str] = frozenset()
+    replaced: frozenset[str] = frozenset()
 
     def place(self, numbers: Ints, *, is_nth: bool) -> Ints:
         """Return the slots of rows, or their numbers among the children of their parents."""
@@ -105,12 +108,10 @@ def plan_keys(
     options: OptionsByColumn,
     refusals: Refusals,
     lives: Mapping[Name, TableOptions] | None = None,
-    *,
-    moves: bool = False,
+    trouble: Trouble | None = None,
 ) -> dict[Name, TableKeys]:
-    """Return the plan of every table, parents first; those with keys that cannot be satisfied are in ``refusals``.
-    ``moves``: whether keys change where they can.
-    """
+    """Return the plan of every table, parents first; those with keys that cannot be satisfied are in ``refusals``."""
+    trouble = trouble or Trouble()
     lives = dict.fromkeys((table.name for table in tables), TableOptions()) | dict(lives or {})
     states = {name: own.states for (name, _), own in options.items() if own.states is not None}
     for name, walked in states.items():
@@ -143,14 +144,31 @@ def plan_keys(
                 keys = planner.plan(held, bears=table.name in bearing)
                 is_free = not held and table.state.partitioning is None
                 is_serial = any(isinstance(role, Serial) for role in keys.roles.values())
-                planned[table.name] = replace(keys, moves=moves and is_free and is_serial, stands_alone=is_free)
-    if moves and not any(each.moves for each in planned.values()) and not refusals:
-        raise ConfigError(
-            "key_updates: no table has a key that an update may change",
-            remedy="Leave it out, or add a table with a key of its own, without partitions and foreign keys to it",
-            option="model",
-        )
+                keys = replace(keys, moves=trouble.key_updates > 0 and is_free and is_serial, stands_alone=is_free)
+                planned[table.name] = _with_trades(keys)
+    for option, what, is_possible in (
+        ("key_updates", "a key that an update may change", lambda keys: keys.moves),
+        ("swaps", "keys of one column that rows can swap", lambda keys: keys.traded),
+        ("replaces", "a unique key of one column beside the primary key", lambda keys: keys.replaced),
+    ):
+        if getattr(trouble, option) and not any(map(is_possible, planned.values())) and not refusals:
+            raise ConfigError(
+                f"{option}: no table has {what}",
+                remedy="Leave it out, or add a table with a key of its own, without partitions and foreign keys to it",
+                option="model",
+            )
     return planned
+
+
+def _with_trades(keys: TableKeys) -> TableKeys:
+    """Return the keys, with those that rows may exchange in a table that nothing else ties to others."""
+    if not keys.stands_alone or keys.lineage is not None or keys.shape.states is not None:
+        return keys
+    alone = {each.columns[0] for each in keys.table.unique_keys if len(each.columns) == 1}
+    traded = frozenset(name for name in alone if isinstance(keys.roles.get(name), Serial))
+    replaced = traded - set(keys.table.info.handle_key_names)
+    shape = replace(keys.shape, swaps=bool(traded), replaces=bool(replaced))
+    return replace(keys, shape=shape, traded=traded, replaced=replaced)
 
 
 def _lineage_reference(table: SourceTable, options: TableOptions) -> int | None:

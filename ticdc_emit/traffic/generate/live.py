@@ -72,7 +72,7 @@ class LiveTraffic:
         self.taken = 0
         """How many changes were taken."""
         self._until = self._clock.start - 1
-        self._statements = 0
+        self._schema_changes = 0
         self.is_paused = False
         self.rate = settings.changes_per_second
         """Changes per second."""
@@ -108,7 +108,7 @@ class LiveTraffic:
         ddl = self._ddl(until)
         changes: dict[str, list[pa.RecordBatch]] = {}
         for table in self._tables:
-            batches = table.take(due, self._statements)
+            batches = table.take(due, self._schema_changes)
             if batches:
                 changes[table.name] = batches
         self.taken = max(self.taken, self._changes_before(due))
@@ -165,13 +165,14 @@ class LiveTraffic:
         return number if self._plan.rows is None else min(number, self._plan.rows)
 
     def _ddl(self, until: int) -> tuple[tuple[int, str], ...]:
-        known, statements = self._plan.ddl, list[tuple[int, str]]()
-        while known and (self._plan.rows is None or self._statements < len(known)):
-            commit_ts = self._clock.schema_change(self._statements)
+        known, statements = self._plan.schema_changes, list[tuple[int, str]]()
+        while known and (self._plan.rows is None or self._schema_changes < len(known)):
+            commit_ts = self._clock.schema_change(self._schema_changes)
             if commit_ts > until:
                 break
-            statements.append((commit_ts, known[self._statements % len(known)][1]))
-            self._statements += 1
+            own = known[self._schema_changes % len(known)]
+            statements += ((commit_ts + nth, query) for nth, (_, query) in enumerate(own))
+            self._schema_changes += 1
         return tuple(statements)
 
 
@@ -195,11 +196,11 @@ class _TableAhead:
         self._table = self._table.at(clock)
         self._forget()
 
-    def take(self, due: int, statements: int) -> list[pa.RecordBatch]:
+    def take(self, due: int, schema_changes: int) -> list[pa.RecordBatch]:
         """Return the changes not taken before whose transaction commits before change ``due`` of all tables."""
         until, batches = self._count(due), list[pa.RecordBatch]()
         wanted = until - self._taken
-        others = self._plan.truncations.others(statements)
+        others = self._plan.emptyings.others(schema_changes)
         known = frozenset(name for each in self._table.added for name in each.names_by(others))
         if known != self._known:
             self._known = known

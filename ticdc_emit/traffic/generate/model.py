@@ -75,15 +75,20 @@ class Load:
 @dataclass(frozen=True)
 class Trouble:
     """Shares: of messages that come again, of changes that later ones of other tables overtake, of transactions that
-    have the commit_ts of another one, of updates that change a key, of schema changes that truncate a table, and of
-    rows at the ends of their types.
+    have the commit_ts of another one, of updates that change a key or swap it with that of another row, of updates in
+    statements of several rows, of deletes by REPLACE, of schema changes that truncate a table or drop and create it,
+    and of rows at the ends of their types.
     """
 
     redelivery: float = _number(0.0, 0, 1)
     lag: float = _number(0.0, 0, 1)
     shared_commits: float = _number(0.0, 0, 1)
     key_updates: float = _number(0.0, 0, 1)
+    swaps: float = _number(0.0, 0, 0.5)
+    multi_row: float = _number(0.0, 0, 1)
+    replaces: float = _number(0.0, 0, 1)
     truncates: float = _number(0.0, 0, 0.5)
+    drops: float = _number(0.0, 0, 0.5)
     extremes: float = _number(0.0, 0, 0.1)
 
 

@@ -104,7 +104,7 @@ class _SparkResult(_TrafficResult[Changes]):
         plan, spark, rows = self._plan, self._spark, self._plan.rows
         return {
             (table.info.schema, table.info.name): _table_frame(
-                _numbers(spark, plan, table), partial(table.final, rows=rows, statements=len(plan.ddl))
+                _numbers(spark, plan, table), partial(table.final, rows=rows, schema_changes=len(plan.schema_changes))
             )
             for table in plan.tables
         }
