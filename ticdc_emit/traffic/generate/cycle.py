@@ -23,15 +23,13 @@ import numpy as np
 
 from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.traffic.generate.distributions import zipf_shares
-from ticdc_emit.traffic.generate.model import TableOptions, Trouble
+from ticdc_emit.traffic.generate.model import NO_TROUBLE, TableOptions, Trouble
 from ticdc_emit.traffic.generate.statements import Life, Moment, Statements, Trades
 from ticdc_emit.traffic.generate.states import States, visits
 from ticdc_emit.tso import LOGICAL_BITS
 
 HOT_SPAN = 16
 """Cycles that the life of a hot row lasts."""
-
-_NO_TROUBLE = Trouble()
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ class _Spent(NamedTuple):
 
 
 def lay_out(
-    shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, trouble: Trouble = _NO_TROUBLE, rate: float = 1.0
+    shapes: Sequence[Shape], seed: int, transaction_size: float = 1.0, trouble: Trouble = NO_TROUBLE, rate: float = 1.0
 ) -> Cycle:
     """Return the cycle. Commits that transactions share change nothing else. ``rate``: changes per second."""
     random = Random(f"{seed} {shapes!r} {_SEEDED}")

@@ -21,7 +21,7 @@ from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES
 from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.traffic.generate.column_options import ColumnOptions, OptionsByColumn
 from ticdc_emit.traffic.generate.cycle import Shape
-from ticdc_emit.traffic.generate.model import TableOptions, Trouble
+from ticdc_emit.traffic.generate.model import NO_TROUBLE, TableOptions, Trouble
 from ticdc_emit.traffic.generate.states import States
 from ticdc_emit.traffic.generate.tables import Name, Reference, Refusals, SourceTable, UniqueKey
 from ticdc_emit.traffic.generate.texts import capacity
@@ -108,10 +108,9 @@ def plan_keys(
     options: OptionsByColumn,
     refusals: Refusals,
     lives: Mapping[Name, TableOptions] | None = None,
-    trouble: Trouble | None = None,
+    trouble: Trouble = NO_TROUBLE,
 ) -> dict[Name, TableKeys]:
     """Return the plan of every table, parents first; those with keys that cannot be satisfied are in ``refusals``."""
-    trouble = trouble or Trouble()
     lives = dict.fromkeys((table.name for table in tables), TableOptions()) | dict(lives or {})
     states = {name: own.states for (name, _), own in options.items() if own.states is not None}
     for name, walked in states.items():

@@ -92,6 +92,9 @@ class Trouble:
     extremes: float = _number(0.0, 0, 0.1)
 
 
+NO_TROUBLE = Trouble()
+
+
 @dataclass(frozen=True)
 class Model:
     """``tables``: options by a table's name, under ``*`` those of all that have no own ones. ``columns``: options by
@@ -101,7 +104,7 @@ class Model:
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
     load: Load = Load()
-    trouble: Trouble = Trouble()
+    trouble: Trouble = NO_TROUBLE
 
     def of_tables(self, tables: Sequence[SourceTable], refusals: Refusals) -> dict[Name, TableOptions]:
         """Return the options of each table; names of none, or of several, are among the ``refusals``."""

@@ -93,11 +93,9 @@ class Statements:
             short = [each for each in updates if lives[each[1]].spans == 1]
             swaps = self._statements(short, short, trouble.swaps * len(updates), lambda: 2)
         if trouble.multi_row:
-            self._statements(updates, updates, trouble.multi_row * len(updates), self._rows)
+            draw = self._random.expovariate
+            self._statements(updates, updates, trouble.multi_row * len(updates), lambda: 2 + int(draw(1 / _MEAN_ROWS)))
         return self._trades(swaps, replaces, updates) if swaps or replaces else None
-
-    def _rows(self) -> int:
-        return 2 + int(self._random.expovariate(1 / _MEAN_ROWS))
 
     def _statements(
         self, firsts: Sequence[Moment], others: Sequence[Moment], wanted: float, size: Callable[[], int]
