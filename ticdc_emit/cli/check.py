@@ -57,7 +57,8 @@ def run(options: Check) -> int:
     configuration.set_hypothesis_home_dir(user_cache() / "hypothesis")  # else it makes a folder where the command runs
     setting, behaviours = _setting(options), chosen(tuple(options.only))
     if not has_consumer or options.save is not None:
-        examples = (example for each in behaviours for example in each.examples(setting, options.examples))
+        applicable = (each for each in behaviours if each.why_not(setting) is None)
+        examples = (example for each in applicable for example in each.examples(setting, options.examples))
         return _save(options.save, examples, options)
     with ExitStack() as stack:
         run = _run(setting, _consumer(options, stack), options)

@@ -141,6 +141,14 @@ def test_faults_lose_nothing_and_keep_the_order_of_what_is_new(kind: str) -> Non
     assert kind == "held-watermark" or came != sent
 
 
+def test_every_example_of_a_statement_has_it() -> None:
+    setting = Setting(feed_of_examples("canal-json"))
+    for behaviour in (each for each in BEHAVIOURS if each.group == "statements"):
+        examples = list(behaviour.examples(setting, 1))
+        assert len(examples) == 6
+        assert all(each.arrival.history.ddl for each in examples), behaviour.name
+
+
 def test_every_behaviour_has_a_name_of_its_own() -> None:
     names = [each.name for each in BEHAVIOURS] + sorted({each.group for each in BEHAVIOURS})
     assert [name for name, count in Counter(names).items() if count > 1] == []
