@@ -58,8 +58,14 @@ class Diagnosis:
         return {"guilty": place, "number": self.number, **facts}
 
 
-def diagnose(arrival: Delivery, is_wrong: _IsWrong, tables: GivenTables | None, canonical: bool = False) -> Diagnosis:
-    """Return why a consumer fails an example.
+def diagnose(
+    arrival: Delivery,
+    is_wrong: _IsWrong,
+    tables: GivenTables | None,
+    canonical: bool = False,
+    larger: tuple[Delivery, GivenTables] | None = None,
+) -> Diagnosis:
+    """Return why a consumer fails an example. Of beliefs, those count that also give its tables of a ``larger`` one.
 
     ``is_wrong``: runs the consumer on so many first messages, and returns whether its tables are not those of the
     reference consumer on the same messages, ``None`` where the time is over; those of all messages are not. It is
@@ -69,11 +75,14 @@ def diagnose(arrival: Delivery, is_wrong: _IsWrong, tables: GivenTables | None, 
     """
     if tables is not None:
         beliefs = _beliefs(arrival, rows_by_table(tables), canonical)
+        if larger is not None and len(beliefs) > 1:
+            held = _beliefs(larger[0], rows_by_table(larger[1]), canonical)
+            beliefs = tuple(each for each in beliefs if each in held) or beliefs
     else:
         beliefs = (Naive.belief,) if NaiveTables(arrival).of(Naive) is None else ()
     number = _first_wrong(len(arrival.messages), is_wrong)
     guilty, special = (arrival.messages[number - 1], _special(arrival, number)) if number else (None, ())
-    return Diagnosis(guilty, number, special, beliefs, tables is None)
+    return Diagnosis(guilty, number, special, beliefs[:3], tables is None)
 
 
 def _first_wrong(count: int, is_wrong: _IsWrong) -> int:
@@ -100,7 +109,7 @@ def _beliefs(arrival: Delivery, tables: Mapping[Any, Any], canonical: bool) -> t
             told = of_base if wrong == base else set(NAIVE)
             same |= {kind for kind, rows in zip(NAIVE, made, strict=True) if right != wrong == rows} & told
         if same:
-            return tuple(kind.belief for kind in NAIVE if kind in same)[:3]
+            return tuple(kind.belief for kind in NAIVE if kind in same)
     return ()
 
 

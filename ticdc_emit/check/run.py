@@ -292,9 +292,10 @@ class Run:
             plan = smallest.example.plan
             smaller(smallest.example.arrival.history, lambda each: fails(each, plan), seconds=self.shrink_seconds)
             without_faults()
-        return replace(smallest, tried=tried, diagnosis=self._diagnosed(smallest))
+        larger = (first.example.arrival, first.tables) if tried and first.tables is not None else None
+        return replace(smallest, tried=tried, diagnosis=self._diagnosed(smallest, larger))
 
-    def _diagnosed(self, failed: Failure) -> Diagnosis:
+    def _diagnosed(self, failed: Failure, larger: tuple[Delivery, GivenTables] | None) -> Diagnosis:
         example = failed.example
         ends = time.monotonic() + self.shrink_seconds
 
@@ -318,4 +319,4 @@ class Run:
 
         if example.refusal is not None:
             return Diagnosis()
-        return diagnose(example.arrival, is_wrong, failed.tables, canonical=self.canonical)
+        return diagnose(example.arrival, is_wrong, failed.tables, self.canonical, larger)

@@ -75,14 +75,11 @@ def _check_version(text: str, switches: OptionSwitches) -> str:
 
 def _check_client_id(text: str, switches: OptionSwitches) -> str:
     if not _CLIENT_ID.match(text):
-        cause = f"invalid kafka client ID {_quoted(text, switches)}"
+        quoted = f"'{text}'" if switches.bad_delivery == "own-codes" else quote(text)
+        cause = f"invalid kafka client ID {quoted}"
         remedy = "Use letters, digits, '.', '_' and '-'"
         raise _own_refused("ErrKafkaInvalidClientID", cause, "kafka-client-id", remedy, switches)
     return text
-
-
-def _quoted(text: str, switches: OptionSwitches) -> str:
-    return f"'{text}'" if switches.bad_delivery == "own-codes" else quote(text)
 
 
 def _parse_compression(text: str, switches: OptionSwitches) -> str:

@@ -222,7 +222,8 @@ class Tables:
             table = next((each for each in self._tables.values() if each.info.id == version.id), None)
         if table is None:
             return Outcome.REPEATED  # the table is gone
-        if not table.handle and not _says_which(event):
+        says_which = event.op == "insert" or (event.before is not None if event.op == "update" else bool(event.before))
+        if not (table.handle or says_which):
             return Outcome.UNKNOWN
         current = version is table.info
         shown = event.after if event.after is not None else event.before or {}
@@ -377,10 +378,6 @@ class LearnedTables(Tables):
         known = self._newest.get(name)
         if known is None or stamp >= known[0]:
             self._newest[name] = stamp, shape
-
-
-def _says_which(event: RowEvent) -> bool:
-    return event.op == "insert" or (event.before is not None if event.op == "update" else bool(event.before))
 
 
 def _needed(event: RowEvent, table: TableRows, version: TableInfo) -> Image:
