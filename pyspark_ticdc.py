@@ -9,22 +9,21 @@ from contextlib import suppress
 
 from pyspark.sql.datasource import DataSource
 
-from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.spark.session import data_source
+from ticdc_emit.spark import register
 
 
 class DefaultSource(DataSource):
-    """Raises :class:`MissingDependencyError` where it is used."""
+    """Raises :class:`~ticdc_emit.errors.MissingDependencyError` where it is used."""
 
     def __init__(self, options: object) -> None:
-        data_source()
+        register(None)  # type: ignore[arg-type] # it raises before it looks at the session
 
     @classmethod
     def name(cls) -> str:
         return "ticdc"
 
 
-with suppress(MissingDependencyError):
-    DefaultSource = data_source()  # type: ignore[misc]
+with suppress(ImportError):
+    from ticdc_emit.spark.datasource import TicdcDataSource as DefaultSource  # type: ignore[assignment]
 
 __all__ = ["DefaultSource"]
