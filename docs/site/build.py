@@ -91,7 +91,7 @@ def rewritten(text: str, source: Path, place: str) -> str:
         name = file.relative_to(ROOT).as_posix()
         if name in PROJECT_PAGES:
             in_site = PROJECT_PAGES[name]
-        elif name.startswith("docs/"):
+        elif name.startswith("docs/assets/") or (name.startswith("docs/") and file.suffix == ".md"):
             in_site = name.removeprefix("docs/")
         else:
             in_site = f"files/{name}"

@@ -33,11 +33,11 @@ def test_the_navigation_has_every_page_once(site: ModuleType) -> None:
 def test_every_link_to_a_file_has_its_file(site: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(site, "PAGES", tmp_path)
     places = {*site.pages(), site.EXAMPLES}
+    places |= {each.relative_to(ROOT / "docs").as_posix() for each in (ROOT / "docs/assets").rglob("*.*")}
     for place, source in site.pages().items():
-        text = site.rewritten(source.read_text(encoding="utf-8"), source, place)
-        for target in re.findall(r"\]\(([^)\s#:]+\.md)[)#]", text):
+        for target in re.findall(r"\]\(([^)\s#:]+\.\w+)[)#]", site.rewritten(source.read_text("utf-8"), source, place)):
             in_site = (Path("/") / place).parent.joinpath(target).resolve().relative_to("/").as_posix()
-            assert in_site in places, f"{source.relative_to(ROOT)}: {target}"
+            assert in_site in places or (tmp_path / in_site).is_file(), f"{source.relative_to(ROOT)}: {target}"
 
 
 def test_links_show_the_titles_of_pages_not_their_files(
