@@ -16,7 +16,7 @@ class DefaultSource(DataSource):
     """Raises :class:`~ticdc_emit.errors.MissingDependencyError` where it is used."""
 
     def __init__(self, options: object) -> None:
-        register(None)  # type: ignore[arg-type] # it raises before it looks at the session
+        register(None)  # it raises before it looks at the session
 
     @classmethod
     def name(cls) -> str:

@@ -224,7 +224,7 @@ def children_of(counts: npt.NDArray[np.int64]) -> Options:
 
 def _apart(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Return the greatest distance of the shares of all children that the parents with the most of them have."""
-    shares = [np.cumsum(np.sort(each)[::-1]) / max(np.sum(each), 1) for each in (first, second)]
+    shares = [np.cumsum(np.sort(each)[::-1]) / max(np.asarray(each).sum(), 1) for each in (first, second)]
     return float(np.abs(shares[0] - shares[1]).max())
 
 
