@@ -150,8 +150,7 @@ class ConfluentRegistry:
             raise self._error("does not answer as a registry", answer, subject, _REMEDIES[404])
 
     def _number(self, answer: Answer, subject: str) -> int:
-        content = answer.json()
-        number = content.get("id") if isinstance(content, dict) else None
+        number = _id_in(answer.json())
         if type(number) is int and 0 < number <= _LARGEST_ID:
             return number
         raise self._error("answered without the id of a schema", answer, subject, "Is there a schema registry?")
@@ -171,3 +170,7 @@ class ConfluentRegistry:
 def _of_a_registry(content: object) -> bool:
     """Return whether this is an answer to ``GET /schemas/types``; a registry too old for it refuses in that form."""
     return isinstance(content, list) or (isinstance(content, dict) and "error_code" in content)
+
+
+def _id_in(content: object) -> object:
+    return content.get("id") if isinstance(content, dict) else None

@@ -20,9 +20,6 @@ class AlterGrammar(TableGrammar):
     def _location_labels(self) -> tuple[str, ...]:
         return self._list(self._string) if self._accept("LOCATION", "LABELS") else ()
 
-    def _condition(self) -> str:
-        return "IF NOT EXISTS " if self._if_not_exists() else "IF EXISTS " if self._if_exists() else ""
-
     def _partition_names(self) -> tuple[str, ...]:
         return self._names("a partition")
 
@@ -35,7 +32,9 @@ class AlterGrammar(TableGrammar):
     _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {
         **TableGrammar._KINDS,
         "columns": lambda self: self._list(self._column),
-        "condition": _condition,
+        "condition": lambda self: (
+            "IF NOT EXISTS " if self._if_not_exists() else "IF EXISTS " if self._if_exists() else ""
+        ),
         "definitions": TableGrammar._definitions,
         "if exists": lambda self: self._if_exists(),
         " if not exists": lambda self: self._if_not_exists(),

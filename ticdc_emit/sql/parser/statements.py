@@ -97,9 +97,6 @@ class Parser(AlterGrammar):
     def _temporary(self) -> str:
         return "GLOBAL TEMPORARY" if self._accept("GLOBAL", "TEMPORARY") else self._accept_any("TEMPORARY")
 
-    def _alter_table(self) -> nodes.AlterTable:
-        return self._changes(self._altered_table())
-
     def _drop_tables(self) -> nodes.DropTables:
         self._expect("DROP")
         view = self._accept("VIEW")
@@ -340,7 +337,7 @@ _JOBS: Rules[Callable[[Parser], nodes.Statement | nodes.OtherStatement]] = rules
     ("CREATE TABLE|TEMPORARY", Parser._create_table_statement),
     ("CREATE GLOBAL TEMPORARY", Parser._create_table_statement),
     ("CREATE", Parser._create_index),
-    ("ALTER", Parser._alter_table),
+    ("ALTER", lambda parser: parser._changes(parser._altered_table())),
     ("DROP INDEX", Parser._drop_index),
     ("DROP HYPO INDEX", Parser._drop_index),
     ("DROP", Parser._drop_tables),
