@@ -225,6 +225,12 @@ def test_replace_deletes_a_row_and_inserts_one_with_its_unique_key() -> None:
     assert len(pairs) / deletes == pytest.approx(0.5, abs=0.03)
 
 
+def test_a_table_that_is_created_again_has_a_free_name_in_between() -> None:
+    sql = "create table t (id int primary key); create table T_new (v int)"
+    plan = planned(2_000, {"load": {"ddl_rate": 10}, "trouble": {"drops": 0.5}}, sql=sql)
+    assert "CREATE TABLE `test`.`t_new1` LIKE `test`.`t`" in [query for _, query in plan.ddl]
+
+
 FAKER = {"t.n": {"faker": "company", "locale": "de_DE"}}
 
 

@@ -8,7 +8,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -561,21 +561,22 @@ _ENDLESS = 1 << 31
 
 @dataclass(frozen=True)
 class TrafficPlan:
-    """``schema_changes``: the statements of each, (commit_ts, SQL); of traffic without end one round. ``ddl``: all of
-    them. ``is_typed``: one table, in the typed form.
+    """``schema_changes``: each the commit_ts of its first statement, and the statements; of traffic without end one
+    round. ``is_typed``: one table, in the typed form.
     """
 
     schema: str
     tables: tuple[TableChanges, ...]
     cycle: Cycle
-    schema_changes: tuple[tuple[tuple[int, str], ...], ...]
+    schema_changes: tuple[tuple[int, tuple[str, ...]], ...]
     rows: int | None
     clock: Clock
     emptyings: Emptyings = NEVER
 
     @property
     def ddl(self) -> tuple[tuple[int, str], ...]:
-        return tuple(chain.from_iterable(self.schema_changes))
+        """(commit_ts, SQL) of all schema changes."""
+        return tuple(each for first, queries in self.schema_changes for each in enumerate(queries, first))
 
     @property
     def is_typed(self) -> bool:
@@ -626,7 +627,7 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     refusals.raise_all()
     clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, model.load.ddl_rate)
     stamps = clock.schema_changes(settings.rows)
-    emptied = [name for name, each in keys.items() if each.stands_alone and each.lineage is None]
+    emptied = [name for name, each in keys.items() if each.stands_alone]
     emptyings = _emptyings(model, emptied)
     round_ = one_round(len(tables), emptyings)
     stamps = islice(stamps, round_) if settings.rows is None else stamps
@@ -644,20 +645,17 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     return TrafficPlan(schema, planned, cycle, changes.changes, settings.rows, clock, emptyings)
 
 
-_MOST_EMPTYINGS = 0.5
-
-
 def _emptyings(model: Model, tables: Sequence[Name]) -> Emptyings:
     truncates, drops = model.trouble.truncates, model.trouble.drops
     share, option = truncates + drops, "truncates" if truncates else "drops"
     if share and not (model.load.ddl_rate and tables):
         raise ConfigError(
-            f"{option} is a share of the schema changes, of tables without children and partitions: there are none",
+            f"{option} is a share of the schema changes, and no table without children and partitions gets any",
             remedy=f"Give ddl_rate in [load], or leave {option} out",
             option="model",
         )
-    if share > _MOST_EMPTYINGS:
-        remedy = f"Ask for at most {_MOST_EMPTYINGS} together"
+    if share > 0.5:
+        remedy = "Ask for at most 0.5 together"
         raise ConfigError(f"truncates and drops are {share:g} of schema changes", remedy=remedy, option="model")
     return Emptyings(round(1 / share), len(tables), drops / share) if share else NEVER
 

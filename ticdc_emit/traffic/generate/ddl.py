@@ -7,7 +7,7 @@ tables are emptied: truncated, or dropped and created.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import count
@@ -82,14 +82,15 @@ class Emptyings:
         """Return how many of the first schema changes empty table number ``nth`` of those in turn."""
         return (changes // self.every + self.among - 1 - nth) // self.among
 
-    def statements(self, nth: int, tables: Sequence[Name]) -> tuple[str, ...]:
-        """Return the statements of emptying number ``nth``."""
+    def statements(self, nth: int, tables: Sequence[Name], known: Collection[Name]) -> tuple[str, ...]:
+        """Return the statements of emptying number ``nth``. ``known``: all names of tables, in lower case."""
         turn, place = divmod(nth, self.among)
         schema, name = tables[place]
         own, number = quoted(schema, name), turn + place  # each table has both
         if int((number + 1) * self.dropping) == int(number * self.dropping):
             return (f"TRUNCATE TABLE {own}",)
-        new = quoted(schema, next(new for n in count() if (schema, new := f"{name}_new{n or ''}") not in tables))
+        names = (f"{name[:50]}_new{n or ''}" for n in count())  # at most 64 characters
+        new = quoted(schema, next(each for each in names if (schema.lower(), each.lower()) not in known))
         return f"CREATE TABLE {new} LIKE {own}", f"DROP TABLE {own}", f"RENAME TABLE {new} TO {own}"
 
 
@@ -97,9 +98,9 @@ NEVER = Emptyings()
 
 
 class SchemaChanges(NamedTuple):
-    """``changes``: the statements of each, (commit_ts, SQL); ``added``: by table."""
+    """``changes``: each the commit_ts of its first statement, and the statements; ``added``: by table."""
 
-    changes: tuple[tuple[tuple[int, str], ...], ...]
+    changes: tuple[tuple[int, tuple[str, ...]], ...]
     added: dict[Name, list[AddedColumn]]
 
 
@@ -117,22 +118,22 @@ def plan_ddl(
 ) -> SchemaChanges:
     """Return a schema change for each TSO; ``catalog`` takes those of the first round, or raises ``SchemaError``."""
     period, queries = one_round(len(tables), NEVER), list[str]()
-    changes: list[tuple[tuple[int, str], ...]] = []
+    changes: list[tuple[int, tuple[str, ...]]] = []
+    known = {(info.schema.lower(), info.name.lower()) for info in catalog.tables()}
     added: dict[Name, list[AddedColumn]] = {table.name: [] for table in tables}
     for place, stamp in enumerate(stamps):
         if emptyings.every and (place + 1) % emptyings.every == 0:
-            statements = emptyings.statements(place // emptyings.every, emptied)
-            changes.append(tuple((stamp + nth, query) for nth, query in enumerate(statements)))
+            changes.append((stamp, emptyings.statements(place // emptyings.every, emptied, known)))
             continue
         number = emptyings.others(place)
         if number >= period:  # the tables are as they were at first
-            changes.append(((stamp, queries[number % period]),))
+            changes.append((stamp, (queries[number % period],)))
             continue
         table = tables[number % len(tables)]
         kind, step = divmod(number // len(tables), _STEPS)
         query = _statement(table, kind, step)
         catalog.apply(query, schema=table.info.schema, commit_ts=stamp)
-        changes.append(((stamp, query),))
+        changes.append((stamp, (query,)))
         queries.append(query)
         own = added[table.name]
         if step == 0:

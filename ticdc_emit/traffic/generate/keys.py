@@ -83,8 +83,8 @@ class TableKeys:
     """``roles`` by column; ``digits``: for a foreign key, by its number, the divisor and modulus of its digit, and
     whether that is of the number among a parent's children. ``lineage``: ``None`` without children per parent.
     ``moves``: whether updates may change its serial columns; rows then take two numbers each. ``stands_alone``: without
-    partitions and foreign keys to it. ``traded``: columns, each a unique key, that rows can exchange; ``replaced``:
-    those beside the primary key.
+    partitions, foreign keys to it and children per parent. ``traded``: columns, each a unique key, that rows can
+    exchange; ``replaced``: those beside the primary key.
     """
 
     table: SourceTable
@@ -143,8 +143,11 @@ def plan_keys(
                 keys = planner.plan(held, bears=table.name in bearing)
                 is_free = not held and table.state.partitioning is None
                 is_serial = any(isinstance(role, Serial) for role in keys.roles.values())
-                keys = replace(keys, moves=trouble.key_updates > 0 and is_free and is_serial, stands_alone=is_free)
-                planned[table.name] = _with_trades(keys)
+                moves, stands_alone = (
+                    trouble.key_updates > 0 and is_free and is_serial,
+                    is_free and keys.lineage is None,
+                )
+                planned[table.name] = _with_trades(replace(keys, moves=moves, stands_alone=stands_alone))
     for option, what, is_possible in (
         ("key_updates", "a key that an update may change", lambda keys: keys.moves),
         ("swaps", "keys of one column that rows can swap", lambda keys: keys.traded),
@@ -161,7 +164,7 @@ def plan_keys(
 
 def _with_trades(keys: TableKeys) -> TableKeys:
     """Return the keys, with those that rows may exchange in a table that nothing else ties to others."""
-    if not keys.stands_alone or keys.lineage is not None or keys.shape.states is not None:
+    if not keys.stands_alone or keys.shape.states is not None:
         return keys
     alone = {each.columns[0] for each in keys.table.unique_keys if len(each.columns) == 1}
     traded = frozenset(name for name in alone if isinstance(keys.roles.get(name), Serial))

@@ -170,8 +170,7 @@ class LiveTraffic:
             commit_ts = self._clock.schema_change(self._schema_changes)
             if commit_ts > until:
                 break
-            own = known[self._schema_changes % len(known)]
-            statements += ((commit_ts + nth, query) for nth, (_, query) in enumerate(own))
+            statements += enumerate(known[self._schema_changes % len(known)][1], commit_ts)
             self._schema_changes += 1
         return tuple(statements)
 
