@@ -200,7 +200,7 @@ def of_trouble(name: str, tables: dict[str, Measured], plan: TrafficPlan) -> Ite
     _, sizes = np.unique(np.unique(both, axis=1)[0], return_counts=True)
     if not any("together" in own for own in model["tables"].values()) and "multi_row" not in trouble:  # one change each
         asked = load["transaction_size"]
-        yield Line("transaction size, or slightly fewer", asked, rows / sizes.sum(), 0.08 * asked)
+        yield Line("transaction size, or slightly fewer", asked, rows / sizes.sum(), 0.06 * asked)
     if asked := trouble.get("shared_commits"):
         yield Line("shared commits", asked, sizes[sizes > 1].sum() / sizes.sum(), 0.1 * asked)
     if asked := load.get("ddl_rate"):
@@ -245,8 +245,9 @@ def of_statements(table: Measured, trouble: Model, cycles: float) -> Iterator[Li
         found = (sizes[at] > 1)[of_op["u"]]
         yield Line(f"{name} multi-row", trouble["multi_row"], found.mean(), 2 * cycles / len(found))
     if "swaps" in trouble and table.own.traded:
-        there, gone = keys(table.rows, "u", key), set(keys(table.before, "u", key))
-        swapped = [new in gone for old, new in zip(keys(table.before, "u", key), there, strict=True) if old != new]
+        there, gone = (keys(image, "u", key) for image in (table.rows, table.before))
+        before = set(gone)
+        swapped = [new in before for old, new in zip(gone, there, strict=True) if old != new]
         yield Line(f"{name} swaps", trouble["swaps"], sum(swapped) / len(there), 3 * cycles / len(there))
     if "replaces" in trouble and table.own.replaced:
         column = min(table.own.replaced)

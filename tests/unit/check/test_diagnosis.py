@@ -15,14 +15,13 @@ from ticdc_emit.check.examples import feed_of_examples
 from ticdc_emit.check.naive import NAIVE, RIGHT, AnyNaive, NaiveTables, Rows
 from ticdc_emit.strategies.deliveries import Delivery
 
-ZONE = "Asia/Shanghai"
 ROWS = "insert into t values (1, 'a'), (2, 'b');"
 
 
-def delivered(sql: str, columns: str = "v varchar(9)", *, order: Sequence[int] = (), zone: str = "UTC") -> Delivery:
+def delivered(sql: str, columns: str = "v varchar(9)", *, order: Sequence[int] = ()) -> Delivery:
     """What a script does to ``t``; ``order``: the messages that arrive instead, by number, without watermarks."""
     schema = f"create table shop.t (id int primary key, {columns})"
-    return arrived(History.from_sql(sql, schema=schema, time_zone=zone), order)
+    return arrived(History.from_sql(sql, schema=schema), order)
 
 
 def arrived(history: History, order: Sequence[int] = ()) -> Delivery:
@@ -49,8 +48,8 @@ def swapped() -> Delivery:
     )
 
 
-def one(kind: str, literal: str, zone: str = "UTC") -> Delivery:
-    return delivered(f"set sql_mode = ''; insert into t values (1, {literal}), (2, null);", f"v {kind}", zone=zone)
+def one(kind: str, literal: str) -> Delivery:
+    return delivered(f"set sql_mode = ''; insert into t values (1, {literal}), (2, null);", f"v {kind}")
 
 
 CAUGHT: dict[str, Any] = {

@@ -16,7 +16,7 @@ from ticdc_emit.testing import EmbeddedKafka
 from ticdc_emit.testing.addresses import free_ports
 from ticdc_emit.testing.kafka_gateway import KafkaGateway
 
-pytest.importorskip("confluent_kafka")
+confluent_kafka = pytest.importorskip("confluent_kafka")
 
 _METADATA, _COORDINATOR, _JOIN_GROUP, _API_VERSIONS = 3, 10, 11, 18
 
@@ -146,7 +146,7 @@ def test_only_versions_that_the_cluster_reads_are_offered(client: _Client, versi
     }
     assert ranges[_API_VERSIONS] == (0, 4)
     assert ranges[_JOIN_GROUP] == (0, 5)
-    assert ranges[13] in ((0, 1), (0, 2))  # LeaveGroup: the mock of librdkafka 2.0 has no version 2
+    assert ranges[13] == (0, 1 if confluent_kafka.libversion()[0].startswith("2.0.") else 2)  # LeaveGroup
     assert 68 not in ranges, "a ConsumerGroupHeartbeat of Java's client ends the process of the mock"
 
 
