@@ -72,7 +72,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Statement:
-    """``kind``: ``create``, ``soft`` if rows keep the columns that it does not name, else ``hard``."""
+    """``kind``: ``create``, ``empty``: no row stays, ``soft``: rows keep columns that it does not name, or ``hard``."""
 
     commit: int
     kind: str
@@ -101,9 +101,10 @@ _CHANGES_TEXTS = re.compile(r"\bconvert\b|\bcharset\b|\bcharacter set\b|\bcollat
 
 
 def _kind(text: str) -> str:
-    if _CREATE.match(text) or _KEEPS_ALL.fullmatch(text):
+    if _KEEPS_ALL.fullmatch(text):
         return "create" if _CREATE.match(text) else ""
-    return "soft" if text.startswith("alter table ") and not _MOVES_ROWS.search(text) else "hard"
+    soft = text.startswith("alter table ") and not _MOVES_ROWS.search(text)
+    return "soft" if soft else "empty" if text.startswith("truncate ") else "hard"
 
 
 def unprovable(config: ChangefeedConfig) -> str:
@@ -296,7 +297,7 @@ class Continuity(Invariant):
         if last is None or any(each.kind != "soft" for each in between):
             if not check.began(since, run.start[0]):
                 return "", False
-            wrong = f"the key's first change is {_article(run.op)}, though its table began empty"
+            wrong = f"the key's first change is {_article(run.op)}, though its table was empty"
             return "" if run.op == "insert" else wrong, True
         if not last.known or since <= check.known_from:
             return "", False
@@ -319,7 +320,7 @@ class Continuity(Invariant):
         if self.links:
             yield f"{counted(self.links, 'change')} that continue the last one of their key"
         if self.births:
-            yield f"{counted(self.births, 'INSERT')} that begin a key, in tables that began empty"
+            yield f"{counted(self.births, 'INSERT')} that begin a key, in tables that were empty"
 
     def limits(self, *, ends_known: bool = False) -> Iterator[str]:
         """Yield what could not be checked, after :meth:`end`. ``ends_known``: whether no last change is missing."""
@@ -361,9 +362,9 @@ class _Check:
         self.births = [-1] if empty else []
         since = -1
         for each in self.statements:
-            if each.kind == "create" and each.commit > self.known_from:
+            if each.kind in ("create", "empty") and each.commit > self.known_from:
                 starts = (run.start[0] for runs in table.runs.values() for run in runs)
-                if not any(since < start <= each.commit + self.fuzz for start in starts):
+                if each.kind == "empty" or not any(since < start <= each.commit + self.fuzz for start in starts):
                     self.births.append(each.commit)
             if each.kind != "soft":
                 since = each.commit

@@ -100,7 +100,7 @@ class ExpectedChanges:
         reports = []
         for path in (paths := list(paths)):
             try:
-                reports.append(json.loads(path.read_text(encoding="utf-8").splitlines()[-1]))
+                reports.append(json.loads(path.read_text(encoding="utf-8").rstrip().rpartition("\n")[2]))
                 cls(config, reports[-1:])
             except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
                 raise ConfigError(

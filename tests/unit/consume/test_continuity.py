@@ -67,6 +67,7 @@ def without(at: int, messages: list[Message], config: Any, **options: Any) -> li
         ((CREATE, ROW, FIRST, "ALTER TABLE s.t ADD COLUMN x INT DEFAULT 1", SECOND), 1, "in v"),
         ((CREATE, ROW, FIRST, "ALTER TABLE s.t ADD INDEX i (v)", SECOND), 1, "in v"),
         ((CREATE, ROW, "TRUNCATE TABLE s.t", ROW, FIRST, SECOND), 2, "in v"),
+        ((CREATE, ROW, DELETE, "TRUNCATE s.t", ROW, FIRST), 2, "first change is an UPDATE, though its table was empty"),
         ((CREATE, ROW, "UPDATE s.t SET id = 2", "UPDATE s.t SET v = 'z'", "DELETE FROM s.t"), 3, "in v"),
     ],
 )

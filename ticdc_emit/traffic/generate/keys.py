@@ -143,11 +143,8 @@ def plan_keys(
                 keys = planner.plan(held, bears=table.name in bearing)
                 is_free = not held and table.state.partitioning is None
                 is_serial = any(isinstance(role, Serial) for role in keys.roles.values())
-                moves, stands_alone = (
-                    trouble.key_updates > 0 and is_free and is_serial,
-                    is_free and keys.lineage is None,
-                )
-                planned[table.name] = _with_trades(replace(keys, moves=moves, stands_alone=stands_alone))
+                moves, alone = is_free and is_serial and trouble.key_updates > 0, is_free and keys.lineage is None
+                planned[table.name] = _with_trades(replace(keys, moves=moves, stands_alone=alone))
     for option, what, is_possible in (
         ("key_updates", "a key that an update may change", lambda keys: keys.moves),
         ("swaps", "keys of one column that rows can swap", lambda keys: keys.traded),
