@@ -175,6 +175,8 @@ NAIVE: tuple[AnyNaive, ...] = (
              merged=lambda self, op, row, after: row if op == "insert" else row | after),
     _applies("adds a row for every INSERT, also for one that came before", is_old=lambda *_: False,
              at=lambda self, rows, op, *row: None if op == "insert" else Naive.at(self, rows, op, *row)),
+    _applies("takes the first column of a key for all of it", at=lambda self, rows, op, place, after: Naive.at(
+        self, rows, op, place and dict(list(place.items())[:1]), after)),
     _applies("does not compare a row with its checksum", check=lambda *_: None),
     _applies("takes a column that a message does not have for NULL", image=lambda self, event, image, info: image and (
         dict.fromkeys(column.name for column in info.row_columns) | self.reader.image(event, image, info))),
@@ -226,8 +228,10 @@ NAIVE: tuple[AnyNaive, ...] = (
            MySQLType.LONG, _BIGINT),
     _reads("reads a DECIMAL as a double", lambda text, of, _: f"{float(text):.{of.fraction_digits}f}", _DECIMAL),
     _reads("cuts zeros at the end of a DECIMAL", lambda text, *_: f"{Decimal(text).normalize(_DIGITS):f}", _DECIMAL),
+    _reads("shows a DECIMAL as Python shows a double", lambda text, *_: repr(float(text)), _DECIMAL),
     _reads("keeps milliseconds of a time, not microseconds", lambda text, *_: _with_fraction(text, 3), *FSP_TYPES),
     _reads("keeps whole seconds of a time", lambda text, *_: _with_fraction(text, 0), *FSP_TYPES),
+    _reads("shows a time without its fraction", lambda text, *_: text.partition(".")[0], *FSP_TYPES),
     _reads("takes the text of a TIMESTAMP for UTC", lambda text, _, zone: in_zone(text, "UTC", zone), _TIMESTAMP),
     _reads("shows a TIMESTAMP in UTC", lambda text, _, zone: in_zone(text, zone, "UTC"), _TIMESTAMP),
     _reads("shows a DATE a day early, as its midnight east of Greenwich is in UTC",
@@ -256,7 +260,8 @@ class NaiveTables:
                 return self._changed(self._right, kind)
             naive = kind(self._arrival)
             events = [event for message in self._arrival.messages for event in naive.events(message)]
-            for event in sorted(events, key=_place) if in_order else events:
+            kinds = (RowEvent, DdlEvent, WatermarkEvent, BootstrapEvent)
+            for event in sorted(events, key=lambda each: in_order and (commit_of(each) or 0, kinds.index(type(each)))):
                 naive.take(event)
             return self._changed(naive.rows, RIGHT)
         except (TicdcEmitError, *FAULTS):
@@ -271,8 +276,9 @@ class NaiveTables:
 
     @cached_property
     def _columns(self) -> Mapping[tuple[str, str, str], Column]:
-        catalog = self._arrival.history.catalog(config=self._arrival.config, at_end=True)
-        return {(info.schema, info.name, each.name): each for info in catalog.tables() for each in info.row_columns}
+        catalog, config = self._arrival.history.catalog, self._arrival.config
+        infos = [info for at_end in (False, True) for info in catalog(config=config, at_end=at_end).tables()]
+        return {(info.schema, info.name, each.name): each for info in infos for each in info.row_columns}
 
     def _changed(self, tables: Rows, kind: NaiveTexts) -> Rows:
         zone, spec = self._arrival.config.time_zone, self._arrival.config.codec.protocol.spec
@@ -289,7 +295,3 @@ class NaiveTables:
             name: [{each: value(self._columns.get((*name, each)), text) for each, text in row.items()} for row in rows]
             for name, rows in tables.items()
         }
-
-
-def _place(event: Event) -> tuple[int, int]:
-    return commit_of(event) or 0, (RowEvent, DdlEvent, WatermarkEvent, BootstrapEvent).index(type(event))
