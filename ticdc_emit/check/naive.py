@@ -224,6 +224,7 @@ NAIVE: tuple[AnyNaive, ...] = (
     _reads("reads TINYINT(1) as a boolean", lambda text, of, _: text if of.flen > 1 else "01"[text != "0"], _TINY),
     _reads("reads BIGINT UNSIGNED as signed", lambda text, *_: str((int(text) + 2**63) % 2**64 - 2**63), _BIGINT),
     _reads("reads a BIGINT as a double, not exact above 2^53", lambda text, *_: str(int(float(text))), _BIGINT),
+    _reads("reads a BIGINT as JavaScript does", lambda text, *_: f"{Decimal(str(float(text))).normalize():f}", _BIGINT),
     _reads("keeps 32 bits of an integer, with a sign", lambda text, *_: str((int(text) + 2**31) % 2**32 - 2**31),
            MySQLType.LONG, _BIGINT),
     _reads("reads a DECIMAL as a double", lambda text, of, _: f"{float(text):.{of.fraction_digits}f}", _DECIMAL),
@@ -238,8 +239,7 @@ NAIVE: tuple[AnyNaive, ...] = (
            lambda text, *_: text if "-00" in text else in_zone(f"{text} 00:00:00", "Asia/Tokyo", "UTC")[:10], _DATE),
     _reads("has a question mark for each character of four bytes, as utf8mb3 has",
            lambda text, *_: "".join(each if each < "\U00010000" else "?" for each in text)),
-    _reads("has a question mark for each character that is not ASCII",
-           lambda text, *_: text.encode("ascii", "replace").decode()),
+    _reads("has a question mark for what is not ASCII", lambda text, *_: text.encode("ascii", "replace").decode()),
     _reads("reads the bytes of UTF-8 as latin-1", lambda text, *_: text.encode().decode("latin-1")),
 )  # fmt: skip
 """All of them. Where two have the same tables, the one that is wrong less often comes first."""
