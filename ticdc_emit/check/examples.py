@@ -11,7 +11,6 @@ import copy
 import importlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -41,7 +40,7 @@ from ticdc_emit.traffic.scenarios.model import richest_parameters
 _REGISTRY = "http://127.0.0.1:8081"
 _TOPIC_OF_A_TABLE = {"matcher": ["*.*"], "topic": "{schema}_{table}"}
 _BY_TS = {"matcher": ["*.*"], "partition": "ts"}
-_MOST_DRAWN = 4  # times as many as are wanted
+_MOST_DRAWN = 8  # times as many as are wanted
 _PARTITIONS = 3
 
 
@@ -160,14 +159,14 @@ class Setting:
         chance = random.Random(f"{self.seed} {behaviour}")
         made = 0
         for attempt in range(_MOST_DRAWN):
-            for history in self._histories(f"{self.seed} {behaviour} {attempt}", count - made, options):
+            for history in self._histories(f"{self.seed} {behaviour} {attempt}", max(count - made, 6), options):
                 plan = drawn_plan(chance, faults) if faults else ()
                 example = self.example(history, plan, behaviour, made + 1)
                 if example is not None:
                     made += 1
                     yield example
-            if made == count:
-                return
+                if made == count:
+                    return
 
     def example(self, history: History, plan: tuple[Fault, ...], behaviour: str, number: int) -> Example | None:
         """Return the example of a history and a plan; ``None`` if the messages do not carry the history."""
@@ -214,15 +213,16 @@ class Setting:
             verbosity=Verbosity.quiet,
             suppress_health_check=list(HealthCheck),
         )
-        @given(histories(self.schema, **told).filter(lambda history: not is_of_a_statement or bool(history.ddl)))
+        @given(histories(self.schema, **told))
         def draw(history: History) -> None:
-            drawn.append(history)
+            if history.ddl or not is_of_a_statement:
+                drawn.append(history)
 
         providers = importlib.import_module("hypothesis.internal.conjecture.providers")
         # newer releases draw constants of the sources in a checkout, and an installation has others
         without: dict[str, Any] = {"_get_local_constants": lambda: providers.Constants(), "CONSTANTS_CACHE": {}}
         known = {name: each for name, each in without.items() if hasattr(providers, name)}
-        with patch.multiple(providers, **known), suppress(hypothesis.errors.Unsatisfiable):  # DROP INDEX without one
+        with patch.multiple(providers, **known):
             draw()
         return drawn
 
