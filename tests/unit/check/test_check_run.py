@@ -126,11 +126,11 @@ def test_faults_lose_nothing_and_keep_the_order_of_what_is_new(kind: str) -> Non
     setting = Setting(feed_of_examples("canal-json"))
     assert kind in kinds_of(setting.config)
     example = setting.example(HISTORY, (Fault(kind, 5), Fault(kind, 6)), "fault", 1)
-    config = example.arrival.config
-    plain = Delivery.of(HISTORY, example.arrival.feed)
+    config, plain = example.arrival.config, Delivery.of(HISTORY, example.arrival.feed)
     sent, schemas = plain.messages, plain.schemas
     came = arrived(sent, config, schemas, example.plan)
     assert came == example.arrival.messages
+    assert arrived([], config, schemas, example.plan) == []  # of a history that shrinking has emptied
     for target in {(each.topic, each.partition) for each in sent}:
         before, after = (
             list(dict.fromkeys((each.key, each.value) for each in each_way if (each.topic, each.partition) == target))

@@ -160,7 +160,7 @@ def arrived(
     sent = by_partition(read_sent(messages, config, schemas))
     queues, last = restarted(sent, random.Random(seeds[0] if seeds else 0), len(seeds)), list[SentMessage]()
     for fault in plan:
-        if (of_producer := _OF_PRODUCER.get(fault.kind)) is not None:
+        if queues and (of_producer := _OF_PRODUCER.get(fault.kind)) is not None:
             chance = random.Random(fault.seed)
             target = chance.choice(list(queues))
             queues[target] = of_producer(queues[target], chance)
